@@ -1,0 +1,67 @@
+# Every target works from a clean clone: the first one called makes .venv (scripts/bootstrap.sh).
+# Needed on the machine: bash, make, and Python 3.11 or newer (PYTHON=... picks another one).
+
+BIN := .venv/bin
+SAMPLE ?= manifests/mobilenet-quickstart.yaml
+RESULTS ?= results
+PYTEST_ARGS ?= --numprocesses auto --dist loadgroup
+GENERATED := manifests/crds docs/reference
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo check static format unit test generate verify docs bench lock clean distclean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: ## Make or refresh .venv from the lock files
+	@scripts/bootstrap.sh
+
+demo: venv ## Run a small benchmark on this machine; prints its table and report
+	$(BIN)/gpubench run $(SAMPLE) --output $(RESULTS)
+
+check: static unit ## What every commit passes: format, lint, types, imports, unit tests
+
+static: venv
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+unit: venv ## Only the unit tests
+	$(BIN)/pytest $(PYTEST_ARGS) tests/unit
+
+test: static ## Everything: check, integration and end-to-end tests
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+format: venv ## Format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix --exit-zero --quiet .
+	$(BIN)/ruff format .
+
+docs: venv ## Write the API reference from the models
+	$(BIN)/python scripts/generate_docs.py
+
+generate: docs ## Write every generated file: CRDs and API reference
+	$(BIN)/gpubench crd --output manifests/crds
+
+verify: generate ## Generate, then fail if that changed anything
+	@test -z "$$(git status --porcelain -- $(GENERATED))" || \
+		{ git status --short -- $(GENERATED); echo "Generated files differ: commit them."; exit 1; }
+
+bench: venv ## Measure gpubench itself
+	$(BIN)/pytest tests/bench -s
+
+lock: venv ## Resolve the lock files again (UPGRADE=--upgrade takes newer versions)
+	$(COMPILE) $(UPGRADE) --group pyproject.toml:bootstrap -o requirements/uv.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra local --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt -o requirements/control.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra report -o requirements/report.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra local -o requirements/local.txt
+
+clean: ## Remove caches and build products; .venv and results stay
+	rm -rf build dist .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find operator workloads scripts tests -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv, too
+	rm -rf .venv
