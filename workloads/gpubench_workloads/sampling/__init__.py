@@ -1,0 +1,1 @@
+"""What the GPUs do while a run lasts, by NVML."""

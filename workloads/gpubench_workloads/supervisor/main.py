@@ -1,0 +1,203 @@
+"""One attempt from its start to its result."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from gpubench.api.enums import DeviceKind, FailureClass
+from gpubench.api.layout import LOG_FILE
+from gpubench.api.progress import AttemptProgress, Stage
+from gpubench.api.result import Failure, RunResult
+from gpubench.api.run_spec import RunSpec
+from gpubench_workloads.reporting.die_with_parent import die_with_parent
+from gpubench_workloads.reporting.progress_writer import ProgressWriter
+from gpubench_workloads.reporting.rank_report import RankReport, read_rank_report
+from gpubench_workloads.sampling.sampler import GpuSampler
+from gpubench_workloads.supervisor.assemble import failed_result, gather_steps, succeeded_result
+from gpubench_workloads.supervisor.classify import Ending, classify
+from gpubench_workloads.supervisor.deliver import deliver
+from gpubench_workloads.supervisor.gates import judge
+from gpubench_workloads.supervisor.kernel_kills import kernel_oom_kills
+from gpubench_workloads.supervisor.launch import RankProcesses, process_count
+from gpubench_workloads.supervisor.preflight import PreflightError, preflight
+from gpubench_workloads.supervisor.provenance import build_provenance
+from gpubench_workloads.supervisor.watch import StopRequest, watch
+
+EXIT_SUCCEEDED = 0
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_NOT_DELIVERED = 3
+DEFAULT_GRACE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What is running, where, and since when on both clocks."""
+
+    spec: RunSpec
+    folder: Path
+    grace_seconds: float
+    started_at: datetime
+    started_monotonic: float
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started_monotonic
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one attempt and return 0 if it trained to its end, valid or not.
+
+    1: it failed, the result says why. 2: the arguments or the spec cannot be read. 3: the result
+    could not be written.
+    """
+    options = _parse_arguments(arguments)
+    if options.die_with_parent:
+        die_with_parent()
+    stop_request = StopRequest()
+    try:
+        spec = RunSpec.model_validate_json(Path(options.spec).read_text(encoding="utf-8"))
+    except (OSError, ValidationError) as error:
+        print(f"{options.spec}: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    if options.check:
+        return _check(spec, Path(options.output))
+    attempt = Attempt(
+        spec=spec,
+        folder=Path(options.output),
+        grace_seconds=options.grace_seconds,
+        started_at=datetime.now(UTC),
+        started_monotonic=time.monotonic(),
+    )
+    result = _run(attempt, stop_request)
+    try:
+        deliver(result, attempt.folder)
+    except OSError as error:
+        print(f"{attempt.folder}: the result cannot be written: {error}", file=sys.stderr)
+        return EXIT_NOT_DELIVERED
+    return EXIT_FAILED if result.failure else EXIT_SUCCEEDED
+
+
+def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="gpubench-run", description="Run one attempt of a gpubench run and write its result."
+    )
+    parser.add_argument("--spec", required=True, help="the run's RunSpec, a JSON file")
+    parser.add_argument("--output", required=True, help="the attempt's folder")
+    parser.add_argument(
+        "--grace-seconds",
+        type=float,
+        default=DEFAULT_GRACE_SECONDS,
+        help="how long ranks may take to end before they are killed (default %(default)s)",
+    )
+    parser.add_argument(
+        "--die-with-parent", action="store_true", help="end at once when the parent process ends"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only check that everything needed is there"
+    )
+    return parser.parse_args(arguments)
+
+
+def _check(spec: RunSpec, folder: Path) -> int:
+    """Check what a run needs without running it; print the failure as JSON if there is one."""
+    try:
+        preflight(spec, folder)
+    except PreflightError as error:
+        failure = Failure(failure_class=error.failure_class, message=str(error))
+        print(failure.model_dump_json(by_alias=True, exclude_none=True))
+        return EXIT_FAILED
+    return EXIT_SUCCEEDED
+
+
+def _run(attempt: Attempt, stop_request: StopRequest) -> RunResult:
+    """Return the attempt's result; whatever goes wrong becomes its failure."""
+    try:
+        _publish(attempt, Stage.PREFLIGHT)
+        preflight(attempt.spec, attempt.folder)
+        _publish(attempt, Stage.STARTING)
+        return _train(attempt, stop_request)
+    except PreflightError as error:
+        failure = Failure(failure_class=error.failure_class, message=str(error))
+    except OSError as error:
+        message = f"{error.filename or attempt.folder}: {error.strerror or error}"
+        failure = Failure(failure_class=FailureClass.ENVIRONMENT, message=message)
+    except Exception as error:  # noqa: BLE001 - our own fault must end as a result, too
+        message = f"the supervisor failed: {type(error).__name__}: {error}"
+        failure = Failure(failure_class=FailureClass.CRASH, message=message)
+        _append_traceback(attempt.folder)
+    return failed_result(
+        attempt.spec, failure, build_provenance([], attempt.started_at, datetime.now(UTC))
+    )
+
+
+def _train(attempt: Attempt, stop_request: StopRequest) -> RunResult:
+    spec, folder = attempt.spec, attempt.folder
+    count = process_count(spec)
+    oom_kills_before = kernel_oom_kills()
+    sampler = GpuSampler(enabled=spec.device is DeviceKind.CUDA)
+    with sampler.sampling():
+        ranks = RankProcesses.start(spec, folder)
+        try:
+            interruption = watch(
+                ranks,
+                spec.limits,
+                folder,
+                stop_request,
+                attempt.grace_seconds,
+                attempt.started_monotonic,
+            )
+        finally:
+            ranks.finish()
+    reports = [read_rank_report(folder, rank) for rank in range(count)]
+    failure = classify(
+        Ending(
+            exit_code=ranks.process.wait(),
+            interruption=interruption,
+            rank_exits=ranks.rank_exits(),
+            reports=reports,
+            kernel_oom_kills=kernel_oom_kills() - oom_kills_before,
+        )
+    )
+    provenance = build_provenance(reports, attempt.started_at, datetime.now(UTC))
+    if failure is not None:
+        return failed_result(spec, failure, provenance)
+    complete = [report for report in reports if report is not None]
+    result = succeeded_result(
+        spec,
+        complete,
+        gather_steps(folder, count),
+        started_at=attempt.started_at.timestamp(),
+        total_seconds=attempt.elapsed_seconds,
+        provenance=provenance,
+        telemetry=sampler.telemetry(*_training_period(complete), expected_processes=count),
+    )
+    return judge(result, spec, complete)
+
+
+def _training_period(reports: list[RankReport]) -> tuple[float, float]:
+    """Return the start and end of training, seconds since the epoch."""
+    start = min((r.first_step_at for r in reports if r.first_step_at is not None), default=0.0)
+    return start, start + max(r.training_seconds + r.evaluation_seconds for r in reports)
+
+
+def _publish(attempt: Attempt, stage: Stage) -> None:
+    ProgressWriter(attempt.folder, enabled=True).write(AttemptProgress(stage=stage), force=True)
+
+
+def _append_traceback(folder: Path) -> None:
+    import traceback
+
+    try:
+        with (folder / LOG_FILE).open("a", encoding="utf-8") as log:
+            traceback.print_exc(file=log)
+    except OSError:
+        traceback.print_exc()
