@@ -97,7 +97,7 @@ class LocalRunner:
                 for decision in self._decide():
                     self._apply(decision)
                 self._tell()
-                if not self._live and self.summary.is_over:
+                if not self._live and (self._policy.suspended or self.summary.is_over):
                     break
                 time.sleep(TICK_SECONDS)
         finally:

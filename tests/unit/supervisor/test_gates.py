@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpubench.api.enums import GateName, ValidityStatus
+from gpubench.api.enums import GateName, NsysMode, ValidityStatus
 from gpubench.api.execution import AcceptanceRule, NsysProfiling, Profiling
 from gpubench.api.result import DeviceTelemetry, Gate, Quality, RunResult, Telemetry, Timing
 from gpubench_workloads.reporting.rank_report import RankReport
@@ -85,7 +85,7 @@ def test_foreign_processes_make_it_invalid(processes: list[int], *, passed: bool
 
 
 def test_profile_that_was_asked_for_and_is_missing_makes_it_invalid() -> None:
-    nsys = NsysProfiling(mode="Window", steps=50)
+    nsys = NsysProfiling(mode=NsysMode.WINDOW, steps=50)
     spec = SPEC.model_copy(update={"profiling": Profiling(nsys=nsys)})
     assert not gate(judge(RESULT, spec, REPORTS), GateName.PROFILE).passed
 

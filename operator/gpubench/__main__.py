@@ -1,0 +1,5 @@
+"""The command line: python -m gpubench."""
+
+from gpubench.cli import main
+
+main()

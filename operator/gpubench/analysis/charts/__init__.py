@@ -1,0 +1,1 @@
+"""What is drawn, as data; `gpubench.analysis.drawing` turns it into Vega-Lite."""

@@ -1,0 +1,1 @@
+"""The report's sections, one file each; `gpubench.analysis.build` puts them in order."""

@@ -1,0 +1,1 @@
+"""What users write and read: models of both resources, the run's spec and its result."""

@@ -1,0 +1,51 @@
+"""Acceptance rules as gates, the same wherever a result is judged."""
+
+from __future__ import annotations
+
+from gpubench.api.enums import AcceptanceMetric, GateName
+from gpubench.api.execution import AcceptanceRule
+from gpubench.api.result import Gate, RunResult, Validity
+
+
+def metric_value(result: RunResult, metric: AcceptanceMetric) -> float | None:
+    """Return the value that a rule looks at, None where the result has none."""
+    match metric:
+        case AcceptanceMetric.ACCURACY:
+            return result.quality.accuracy if result.quality else None
+        case AcceptanceMetric.FINAL_LOSS:
+            return result.quality.final_loss if result.quality else None
+        case AcceptanceMetric.THROUGHPUT:
+            return result.throughput.samples_per_second if result.throughput else None
+        case AcceptanceMetric.ITERATION_SECONDS:
+            iteration = result.timing.iteration if result.timing else None
+            return iteration.mean if iteration else None
+
+
+def acceptance_gate(result: RunResult, rule: AcceptanceRule) -> Gate:
+    """Judge a result by one rule; a value that is missing does not pass."""
+    value = metric_value(result, rule.metric)
+    bounds = [
+        f"{word} {bound}"
+        for word, bound in (("at least", rule.at_least), ("at most", rule.at_most))
+        if bound is not None
+    ]
+    passed = (
+        value is not None
+        and (rule.at_least is None or value >= float(rule.at_least))
+        and (rule.at_most is None or value <= float(rule.at_most))
+    )
+    found = "missing" if value is None else f"{value:.6g}"
+    message = f"{rule.metric} is {found}, asked for {' and '.join(bounds)}"
+    return Gate(name=GateName.ACCEPTANCE, passed=passed, message=message)
+
+
+def with_acceptance(result: RunResult, rules: list[AcceptanceRule]) -> RunResult:
+    """Return the result judged by these rules instead of those it was made under.
+
+    So a bound that is changed later applies to results that exist already, and none is run again.
+    """
+    if result.validity is None:
+        return result
+    kept = [gate for gate in result.validity.gates if gate.name is not GateName.ACCEPTANCE]
+    gates = kept + [acceptance_gate(result, rule) for rule in rules]
+    return result.model_copy(update={"validity": Validity.from_gates(gates)})

@@ -1,0 +1,439 @@
+"""RunResult: what one attempt measured, in full, under a version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from gpubench.api.base import ApiModel
+from gpubench.api.benchmark import Workload
+from gpubench.api.enums import (
+    DeviceKind,
+    FailureClass,
+    Family,
+    GateName,
+    Outcome,
+    ValidityStatus,
+)
+from gpubench.api.run_spec import RunIdentity
+
+RESULT_VERSION = 1
+
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Parameters(ApiModel):
+    """What was run."""
+
+    workload: Workload
+    """The training program with every parameter written out."""
+    gpus: Annotated[int, Field(ge=1)]
+    """Ranks, or GPUs of DataParallel's one process."""
+
+
+class Device(ApiModel):
+    """What the run trained on. A CPU's result can never be taken for a GPU's."""
+
+    kind: DeviceKind
+    """CPU or CUDA."""
+    name: str
+    """Model of the processor or GPU."""
+    count: Annotated[int, Field(ge=1)]
+    """GPUs used; on a CPU, ranks."""
+    uuids: list[str] = []
+    """UUIDs of the GPUs."""
+    threads_per_rank: Count | None = None
+    """Threads of each rank on a CPU."""
+
+
+class Distribution(ApiModel):
+    """A series of seconds in numbers; `std` is the sample's (n - 1)."""
+
+    count: Count
+    """Values."""
+    mean: Amount
+    """Arithmetic mean."""
+    std: Amount
+    """Sample standard deviation; 0 for a single value."""
+    minimum: Amount
+    """Smallest."""
+    p50: Amount
+    """Median."""
+    p95: Amount
+    """95th percentile."""
+    p99: Amount
+    """99th percentile."""
+    maximum: Amount
+    """Largest."""
+
+
+class StepPhases(ApiModel):
+    """Mean seconds of a steady step in each phase, on rank 0.
+
+    On a GPU the data phase is the host's wait for the loader and the others are stretches of the
+    GPU's own timeline, so that they may overlap with it; on a CPU all are wall-clock.
+    """
+
+    data_seconds: Amount
+    """Waiting for the next batch."""
+    host_to_device_seconds: Amount
+    """Moving it to the device; for DeviceResident, resizing there."""
+    compute_seconds: Amount
+    """Forward and backward pass, communication of gradients included."""
+    optimizer_seconds: Amount
+    """Optimizer step."""
+
+
+class Timing(ApiModel):
+    """Where the time went."""
+
+    setup_seconds: Amount
+    """From the start of the processes to the first step."""
+    training_seconds: Amount
+    """All epochs, evaluation left out: the papers' total time."""
+    evaluation_seconds: Amount
+    """Evaluation on the test set."""
+    total_seconds: Amount
+    """From the attempt's start to its end."""
+    epoch_seconds: list[Amount] = []
+    """Training time of each epoch."""
+    steps: Count
+    """Optimizer steps."""
+    warmup_steps: Count
+    """Steps that the steady-state numbers leave out."""
+    iteration: Distribution | None = None
+    """Seconds per steady step, slowest rank at each step."""
+    phases: StepPhases | None = None
+    """A steady step by phase."""
+
+
+class Throughput(ApiModel):
+    """Steady-state speed of all ranks together."""
+
+    samples_per_second: Amount
+    """Trained samples (images, sequences) per second, those that several ranks trained counted each
+    time."""
+    dataset_samples_per_second: Amount
+    """Progress through the dataset per second: what a user waits for. Ranks that all train on the
+    same samples count once."""
+    tokens_per_second: Amount | None = None
+    """Real tokens per second, padding left out (LLM tuning)."""
+
+
+class Work(ApiModel):
+    """What was done, exactly counted; one entry per rank (one in all for DataParallel)."""
+
+    samples_loaded: list[Count]
+    """Samples that each rank loaded and moved to its device."""
+    samples_trained: list[Count]
+    """Samples that each rank trained on."""
+    dataset_samples: Count
+    """Samples of the training set."""
+    epochs: Count
+    """Completed epochs."""
+
+
+class Quality(ApiModel):
+    """Whether it learned."""
+
+    accuracy: Ratio | None = None
+    """Share of the test set that is classified correctly."""
+    test_samples: Count = 0
+    """Size of the test set."""
+    first_loss: Finite | None = None
+    """Mean training loss of the first epoch."""
+    final_loss: Finite | None = None
+    """Mean training loss of the last epoch."""
+    epoch_losses: list[Finite] = []
+    """Mean training loss of each epoch."""
+    epoch_accuracies: list[Ratio] = []
+    """Accuracy after each epoch, where it was asked for."""
+
+
+class RankMemory(ApiModel):
+    """Peak memory of one rank."""
+
+    rank: Count
+    """The rank."""
+    allocated_bytes: Count | None = None
+    """Most that tensors took on the GPU at once."""
+    reserved_bytes: Count | None = None
+    """Most that the allocator held on the GPU at once."""
+    resident_bytes: Count | None = None
+    """Most main memory of the process."""
+
+
+class Efficiency(ApiModel):
+    """Arithmetic done, from a counted cost of the model."""
+
+    flops_per_sample: Amount
+    """Floating-point operations of one sample's forward and backward pass, counted on the model
+    itself by torch.utils.flop_counter (multiply and add are two)."""
+    flops_per_second: Amount
+    """Rate of all ranks in steady state."""
+    peak_flops_per_second: Amount | None = None
+    """The devices' dense peak at this precision by the vendor's data sheet; none if not known."""
+    mfu: Amount | None = None
+    """Model FLOPs utilisation: rate over peak."""
+
+
+class DeviceTelemetry(ApiModel):
+    """What one GPU did while the run trained."""
+
+    uuid: str
+    """The GPU."""
+    samples: Count
+    """Samples got."""
+    expected_samples: Count
+    """Samples expected at the sampling period."""
+    utilization_mean: Ratio | None = None
+    """Share of time with a kernel running."""
+    sm_active_mean: Ratio | None = None
+    """Share of multiprocessors active, where a source gives it."""
+    memory_used_peak_bytes: Count | None = None
+    """Most memory in use."""
+    power_mean_watts: Amount | None = None
+    """Mean power."""
+    energy_joules: Amount | None = None
+    """Energy over the training."""
+    temperature_max_celsius: Finite | None = None
+    """Highest temperature."""
+    sm_clock_mean_mhz: Amount | None = None
+    """Mean clock of the multiprocessors."""
+    throttle_reasons: list[str] = []
+    """Reasons for which clocks were held down, by NVML's names; idle and user settings left out."""
+    pcie_receive_bytes: Count | None = None
+    """Bytes received over PCIe."""
+    pcie_transmit_bytes: Count | None = None
+    """Bytes sent over PCIe."""
+    nvlink_bytes: Count | None = None
+    """Bytes over NVLink."""
+    foreign_processes: list[int] = []
+    """Processes of others seen on the GPU."""
+
+
+class Telemetry(ApiModel):
+    """What the GPUs did."""
+
+    source: Literal["NVML", "DCGM"]
+    """Where the numbers come from."""
+    devices: list[DeviceTelemetry]
+    """One entry per GPU."""
+
+
+class FamilyStatistics(ApiModel):
+    """A family of profiler events over all ranks."""
+
+    calls: Count
+    """Events."""
+    total_seconds: Amount
+    """Sum of their durations."""
+    share: Amount
+    """Total over the window's length and the ranks."""
+    rank_total_seconds: list[Amount] = []
+    """Total of each rank."""
+
+
+class ProfileWindow(ApiModel):
+    """What the profile covers."""
+
+    seconds: Amount
+    """Length."""
+    first_step: Count | None = None
+    """First profiled step."""
+    steps: Count | None = None
+    """Profiled steps."""
+
+
+class Profile(ApiModel):
+    """A profile as numbers."""
+
+    source: Literal["Nsys", "Kineto"]
+    """The profiler."""
+    window: ProfileWindow
+    """What it covers."""
+    families: dict[Family, FamilyStatistics]
+    """Where the time went."""
+    overhead: Finite | None = None
+    """Profiled over unprofiled iteration time, minus 1."""
+    idle_share: Ratio | None = None
+    """Share of the window in which the GPU did nothing."""
+
+
+class Provenance(ApiModel):
+    """What produced the numbers."""
+
+    gpubench_version: str
+    """Version of gpubench."""
+    started_at: str
+    """Start of the attempt, RFC 3339 in UTC."""
+    finished_at: str
+    """End of the attempt, RFC 3339 in UTC."""
+    node: str
+    """Name of the machine."""
+    image: str | None = None
+    """Image with digest, in a pod."""
+    software: dict[str, str] = {}
+    """Versions: python, torch, torchvision, cuda, cudnn, nccl, driver, nsys."""
+    hardware: dict[str, str] = {}
+    """Processor, cores, memory, GPU topology."""
+    dataset: dict[str, str] = {}
+    """Name, sizes and content hash of the dataset."""
+    settings: dict[str, str] = {}
+    """What the workload resolved by itself: casting, epsilon, backend, threads."""
+
+
+class Gate(ApiModel):
+    """One check and its outcome."""
+
+    name: GateName
+    """The check."""
+    passed: bool
+    """Whether it holds."""
+    message: str
+    """What was looked at and found."""
+
+
+class Validity(ApiModel):
+    """Whether the result may be used, and by which checks."""
+
+    status: ValidityStatus
+    """Valid if every gate passed."""
+    gates: list[Gate]
+    """Every check that was made."""
+
+    @classmethod
+    def from_gates(cls, gates: list[Gate]) -> Self:
+        """Judge by the gates: valid only if all passed."""
+        valid = all(gate.passed for gate in gates)
+        status = ValidityStatus.VALID if valid else ValidityStatus.INVALID
+        return cls(status=status, gates=gates)
+
+    @property
+    def failed_gates(self) -> list[Gate]:
+        """The checks that did not pass."""
+        return [gate for gate in self.gates if not gate.passed]
+
+
+class Failure(ApiModel):
+    """Why an attempt failed."""
+
+    failure_class: FailureClass
+    """Decides whether the run is tried again."""
+    message: str
+    """One line for a person."""
+    rank: Count | None = None
+    """The rank that failed first, where one is known."""
+    exit_code: int | None = None
+    """Its exit code; negative for a signal."""
+
+
+class Artifact(ApiModel):
+    """A file of the attempt's folder."""
+
+    path: str
+    """Below the attempt's folder."""
+    size_bytes: Count
+    """Size."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Content."""
+
+
+class RunResult(ApiModel):
+    """What one attempt measured, or how it failed."""
+
+    schema_version: Literal[1] = 1
+    """Version of this form."""
+    identity: RunIdentity
+    """Which attempt."""
+    parameters: Parameters
+    """What was run."""
+    outcome: Outcome
+    """Whether it trained to its end."""
+    failure: Failure | None = None
+    """Why not."""
+    validity: Validity | None = None
+    """Whether the numbers may be used; none where the attempt failed."""
+    device: Device | None = None
+    """What it trained on."""
+    timing: Timing | None = None
+    """Where the time went."""
+    throughput: Throughput | None = None
+    """Steady-state speed."""
+    work: Work | None = None
+    """What was done."""
+    quality: Quality | None = None
+    """Whether it learned."""
+    memory: list[RankMemory] = []
+    """Peak memory per rank."""
+    efficiency: Efficiency | None = None
+    """Arithmetic rate."""
+    telemetry: Telemetry | None = None
+    """What the GPUs did."""
+    profile: Profile | None = None
+    """Where the time went, by family."""
+    provenance: Provenance
+    """What produced the numbers."""
+    artifacts: list[Artifact] = []
+    """The other files of the attempt's folder."""
+    digest: str | None = None
+    """SHA-256 over the rest of this document; set when it is written."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the attempt succeeded and passed every gate."""
+        return self.validity is not None and self.validity.status is ValidityStatus.VALID
+
+    def to_document(self) -> str:
+        """Return the result as JSON text that carries its own digest."""
+        content = self.model_copy(update={"digest": None}).to_json_dict()
+        content["digest"] = _digest(content)
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_document(cls, text: str) -> Self:
+        """Read what `to_document` wrote.
+
+        Raises:
+            ResultVersionError: the document was written by a newer gpubench.
+            ResultDamagedError: the text is not the whole of what was written.
+        """
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            msg = f"not complete JSON ({error})"
+            raise ResultDamagedError(msg) from None
+        if not isinstance(content, dict):
+            msg = "not a JSON object"
+            raise ResultDamagedError(msg)
+        version = content.get("schemaVersion")
+        if isinstance(version, int) and version > RESULT_VERSION:
+            msg = (
+                f"schemaVersion: {version} was written by a newer gpubench; "
+                f"this one reads up to {RESULT_VERSION}"
+            )
+            raise ResultVersionError(msg)
+        rest = {key: value for key, value in content.items() if key != "digest"}
+        if content.get("digest") != _digest(rest):
+            msg = "its digest does not match its content"
+            raise ResultDamagedError(msg)
+        return cls.model_validate(content)
+
+
+class ResultDamagedError(ValueError):
+    """A result document is cut or changed."""
+
+
+class ResultVersionError(ValueError):
+    """A result document is of a newer version than this gpubench reads."""
+
+
+def _digest(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
