@@ -98,7 +98,7 @@ def describe_plain_type(annotation: Any) -> str:
     if issubclass(annotation, ApiModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     names = {str: "string", int: "integer", float: "number", bool: "boolean"}
-    return names.get(annotation, annotation.__name__)
+    return names.get(annotation, str(annotation.__name__))
 
 
 def describe_bounds(metadata: Any) -> str:

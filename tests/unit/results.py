@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpubench.api.benchmark import Workload
-from gpubench.api.enums import DeviceKind, FailureClass, Outcome, ValidityStatus
+from gpubench.api.enums import DatasetName, DeviceKind, FailureClass, Outcome, ValidityStatus
 from gpubench.api.image_recognition import ImageDataset, ImageRecognition
 from gpubench.api.result import (
     Device,
@@ -22,7 +22,7 @@ from gpubench.api.run_spec import RunIdentity, RunSpec
 
 DIGITS = Workload(
     image_recognition=ImageRecognition(
-        dataset=ImageDataset(name="digits"), image_size=32, epochs=2, workers=0
+        dataset=ImageDataset(name=DatasetName.DIGITS), image_size=32, epochs=2, workers=0
     )
 )
 

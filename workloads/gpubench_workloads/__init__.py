@@ -1,2 +1,1 @@
-"""What runs inside a benchmark's pod: the training programs and the supervisor that measures them.
-"""
+"""What runs in a pod: the training programs and the supervisor that measures them."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -112,9 +113,20 @@ RENDERERS: dict[ReportFormat, Callable[[ReportInput], str | bytes]] = {
 
 
 def _rich_table(plain: PlainTable) -> Table:
-    table = Table(title=plain.title, title_justify="left", title_style="bold", header_style="bold")
+    table = Table(
+        title=plain.title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1),
+    )
     for heading, align in zip(plain.headings, plain.aligns, strict=True):
-        table.add_column(Text(heading), justify="right" if align is Align.RIGHT else "left")
+        # A heading breaks between words and never within one, or it could not be read.
+        longest_word = max(len(word) for word in heading.split())
+        justify: Literal["left", "right"] = "right" if align is Align.RIGHT else "left"
+        table.add_column(Text(heading), justify=justify, min_width=longest_word)
     for row in plain.rows:
         table.add_row(*(Text(cell.text, style=TONE_STYLES[cell.tone]) for cell in row))
     return table

@@ -22,14 +22,14 @@ START_SECONDS = 60
 
 
 def small_benchmark(name: str, **spec: str) -> str:
-    """Return a benchmark of the shortest real runs: 12 steps of 16 digits, one core.
+    """Return a benchmark of the shortest real runs: at least 12 steps of 8 digits.
 
     Keywords are parts of the spec in YAML's flow style, such as sweep="{repetitions: 2}".
     """
     parts = {
         "workload": (
             "{imageRecognition: {dataset: {name: digits, trainImages: 192, testImages: 64}, "
-            "imageSize: 32, epochs: 1, batchSize: 16, warmupSteps: 0, workers: 0}}"
+            "imageSize: 32, epochs: 1, batchSize: 8, warmupSteps: 0, workers: 0}}"
         ),
         "execution": "{retryLimit: 10, retryBackoffSeconds: 0, isolation: Shared}",
     } | spec

@@ -15,6 +15,7 @@ from typing import IO
 from gpubench.api.enums import DeviceKind, Strategy, WorkloadKind
 from gpubench.api.layout import LOG_FILE, RANKS_FOLDER, RUN_SPEC_FILE
 from gpubench.api.run_spec import RunSpec
+from gpubench_workloads.reporting.die_with_parent import PARENT_VARIABLE
 from gpubench_workloads.supervisor.torchrun import EXITS_VARIABLE
 
 PROGRAMS = {
@@ -54,6 +55,7 @@ def launch_environment(spec: RunSpec, attempt_folder: Path) -> dict[str, str]:
     """Return the ranks' environment: ours, and what the run itself decides."""
     environment = dict(os.environ)
     environment[EXITS_VARIABLE] = str(attempt_folder / RANKS_FOLDER / EXITS_FILE)
+    environment[PARENT_VARIABLE] = str(os.getpid())
     environment["PYTHONUNBUFFERED"] = "1"
     if spec.threads_per_rank is not None:
         environment["OMP_NUM_THREADS"] = str(spec.threads_per_rank)

@@ -60,8 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
     could not be written.
     """
     options = _parse_arguments(arguments)
-    if options.die_with_parent:
-        die_with_parent()
+    if options.parent_pid is not None:
+        die_with_parent(options.parent_pid)
     stop_request = StopRequest()
     try:
         spec = RunSpec.model_validate_json(Path(options.spec).read_text(encoding="utf-8"))
@@ -98,9 +98,7 @@ def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         default=DEFAULT_GRACE_SECONDS,
         help="how long ranks may take to end before they are killed (default %(default)s)",
     )
-    parser.add_argument(
-        "--die-with-parent", action="store_true", help="end at once when the parent process ends"
-    )
+    parser.add_argument("--parent-pid", type=int, help="end at once when this parent process ends")
     parser.add_argument(
         "--check", action="store_true", help="only check that everything needed is there"
     )

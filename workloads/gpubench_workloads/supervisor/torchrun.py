@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from gpubench_workloads.reporting.die_with_parent import die_with_parent
+from gpubench_workloads.reporting.die_with_parent import PARENT_VARIABLE, die_with_parent
 
 EXITS_VARIABLE = "GPUBENCH_RANK_EXITS"
 """Environment variable that names the file."""
@@ -19,6 +19,7 @@ EXITS_VARIABLE = "GPUBENCH_RANK_EXITS"
 def main() -> int:
     """Run torchrun with this process's arguments; return 0 if every rank did."""
     die_with_parent()
+    os.environ[PARENT_VARIABLE] = str(os.getpid())
     # After the call above, because torch takes seconds to import.
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import parse_args, run

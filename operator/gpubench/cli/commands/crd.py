@@ -14,7 +14,10 @@ def crd(
         typer.Option("--output", "-o", metavar="DIR", help="Write one file each, not to stdout."),
     ] = None,
 ) -> None:
-    """Print the CustomResourceDefinitions for `kubectl apply --server-side -f -`."""
+    """Print the CustomResourceDefinitions for a cluster.
+
+    They are applied by `gpubench crd | kubectl apply --server-side -f -`.
+    """
     from gpubench.api.crd import render_crds
 
     files = render_crds()

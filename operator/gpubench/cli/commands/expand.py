@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpubench.cli.errors import reported_errors
-from gpubench.cli.inputs import BenchmarkFile, Overrides, read_benchmark
+from gpubench.cli.inputs import (
+    DEFAULT_RESULTS,
+    BenchmarkFile,
+    Overrides,
+    ResultsOption,
+    read_benchmark,
+)
 
 if TYPE_CHECKING:
     from gpubench.sweep.plan import Plan
@@ -25,19 +31,24 @@ class ExpandFormat(StrEnum):
 def expand(
     file: BenchmarkFile,
     overrides: Overrides = None,
+    output: ResultsOption = DEFAULT_RESULTS,
     output_format: Annotated[
         ExpandFormat, typer.Option("--format", help="Table, or one JSON array.")
     ] = ExpandFormat.TABLE,
 ) -> None:
-    """List the runs of a benchmark file in the order in which they start."""
+    """List a file's runs in their order, and what is left to do of them."""
     with reported_errors():
+        from gpubench.cli.cost import describe_work
+        from gpubench.store import ResultsFolder
         from gpubench.sweep.expansion import expand as expand_sweep
 
-        plan = expand_sweep(read_benchmark(file, overrides))
+        benchmark = read_benchmark(file, overrides)
+        plan = expand_sweep(benchmark)
         if output_format is ExpandFormat.JSON:
             print(json.dumps(_as_json(plan), indent=1))
         else:
             _print_table(plan)
+            print(describe_work(plan, ResultsFolder(output / benchmark.name)))
 
 
 def _as_json(plan: Plan) -> list[dict[str, object]]:
@@ -55,12 +66,13 @@ def _as_json(plan: Plan) -> list[dict[str, object]]:
 
 
 def _print_table(plan: Plan) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from gpubench.cli.console import make_console
 
     axes = list(plan.points[0].parameters)
     table = Table("run", *axes, "repetition", box=None, header_style="bold")
     for run in plan.runs:
         values = [str(run.point.parameters.get(axis, "")) for axis in axes]
         table.add_row(run.name, *values, str(run.repetition))
-    Console().print(table)
+    make_console().print(table)

@@ -9,10 +9,10 @@ from gpubench.cli.inputs import DEFAULT_RESULTS, ResultsOption
 def list_benchmarks(output: ResultsOption = DEFAULT_RESULTS) -> None:
     """List the benchmarks of a results folder."""
     with reported_errors():
-        from rich.console import Console
         from rich.table import Table
 
         from gpubench import store
+        from gpubench.cli.console import make_console
         from gpubench.cli.report_input import read_summary
 
         folders = store.list_benchmarks(output)
@@ -33,4 +33,4 @@ def list_benchmarks(output: ResultsOption = DEFAULT_RESULTS) -> None:
                 str(progress.invalid),
                 str(progress.failed),
             )
-        Console().print(table)
+        make_console().print(table)

@@ -26,8 +26,7 @@ def report(
 ) -> None:
     """Print a benchmark's report and write it as files."""
     with reported_errors():
-        from rich.console import Console
-
+        from gpubench.cli.console import make_console
         from gpubench.cli.present import ReportFormat, print_report, write_report_files
         from gpubench.cli.report_input import read_report_input
 
@@ -39,7 +38,7 @@ def report(
             raise fail(message, exit_codes.BAD_INPUT) from None
         folder = find_results(name, output)
         report_input = read_report_input(folder)
-        print_report(report_input, Console())
+        print_report(report_input, make_console())
         target = to or folder.path
         try:
             target.mkdir(parents=True, exist_ok=True)

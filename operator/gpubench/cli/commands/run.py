@@ -42,14 +42,14 @@ def run(
         DeviceChoice, typer.Option(help="auto: the GPUs if there are any.")
     ] = DeviceChoice.AUTO,
 ) -> None:
-    """Run a benchmark file on this machine, or go on with it; ends with its report.
+    """Run a file on this machine, or go on with it.
 
     Runs that have a result are not run again; those that failed are. Ctrl-C stops all that runs
-    and keeps what finished.
+    and keeps what finished. Ends with the report.
     """
     with reported_errors():
-        from rich.console import Console
-
+        from gpubench.cli.console import make_console
+        from gpubench.cli.cost import describe_work
         from gpubench.cli.present import ReportFormat, print_report, write_report_files
         from gpubench.cli.progress_screen import ProgressScreen
         from gpubench.cli.report_input import read_report_input
@@ -62,7 +62,7 @@ def run(
         from gpubench.store import ResultsFolder
         from gpubench.sweep.expansion import expand
 
-        console = Console()
+        console = make_console()
         benchmark = read_benchmark(file, overrides)
         plan = expand(benchmark)
         machine = detect_machine(_device_kind(device))
@@ -72,6 +72,7 @@ def run(
         with folder.lock.held(utc_now()):
             check_needs(plan, specs, folder.path)
             folder.write_benchmark(benchmark)
+            console.print(describe_work(plan, folder), soft_wrap=True, highlight=False)
             stop = StopRequest()
             screen = ProgressScreen(plan, console)
             with stop.listening(), screen:

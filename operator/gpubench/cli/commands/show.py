@@ -24,12 +24,11 @@ def show(
 ) -> None:
     """Show a benchmark's runs, or everything known of one run."""
     with reported_errors():
-        from rich.console import Console
-
+        from gpubench.cli.console import make_console
         from gpubench.cli.present import print_report
         from gpubench.cli.report_input import read_report_input
 
-        console = Console()
+        console = make_console()
         run_folder = _find_run(name, output)
         if run_folder is not None:
             for attempt in run_folder.attempts(name):
