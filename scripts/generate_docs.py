@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import enum
+import inspect
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -147,16 +150,36 @@ def command_sections() -> Iterator[str]:
 def failure_sections() -> Iterator[str]:
     """Yield what is done about each failure class, and the list of gates."""
     yield "What an attempt can fail of, and whether its run is tried again."
-    rows = ["| class | tried again | counts against `retryLimit` |", "| --- | --- | --- |"]
+    rows = [
+        "| class | meaning | tried again | counts against `retryLimit` |",
+        "| --- | --- | --- | --- |",
+    ]
+    meanings = member_docstrings(FailureClass)
     for failure_class in FailureClass:
         rule = RETRY_RULES[failure_class]
         again = {None: "up to `retryLimit`", 0: "never", 1: "once"}.get(
             rule.limit, f"up to {rule.limit} times"
         )
-        rows.append(f"| `{failure_class}` | {again} | {'yes' if rule.counts else 'no'} |")
+        counts = "yes" if rule.counts else "no"
+        meaning = meanings[failure_class.name]
+        rows.append(f"| `{failure_class}` | {meaning} | {again} | {counts} |")
     yield "\n".join(rows)
     yield "A result is valid if every gate that applies to it passed:"
-    yield "\n".join(f"- `{gate}`" for gate in GateName)
+    meanings = member_docstrings(GateName)
+    yield "\n".join(f"- `{gate}`: {meanings[gate.name]}" for gate in GateName)
+
+
+def member_docstrings(enumeration: type[enum.Enum]) -> dict[str, str]:
+    """Return the docstring below each member of an enumeration, by the member's name."""
+    [definition] = ast.parse(inspect.getsource(enumeration)).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        statement.targets[0].id: ast.literal_eval(docstring.value)
+        for statement, docstring in pairwise(definition.body)
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.targets[0], ast.Name)
+        and isinstance(docstring, ast.Expr)
+    }
 
 
 if __name__ == "__main__":

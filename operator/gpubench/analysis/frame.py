@@ -17,7 +17,7 @@ import polars as pl
 
 from gpubench.analysis.inputs import ReportInput, ReportRun
 from gpubench.analysis.metrics import DEVICE_MEMORY, ENERGY, MAIN_MEMORY, POWER, UTILIZATION, Metric
-from gpubench.analysis.parameters import flat_parameters
+from gpubench.analysis.parameters import NOT_COMPARED, flat_parameters
 from gpubench.api import result as results
 from gpubench.api.base import ApiModel
 from gpubench.api.result import RunResult
@@ -152,7 +152,7 @@ def _parameter_schema(parameters: type[ApiModel]) -> Schema:
                 schema[alias if inner == "name" else f"{alias}.{inner}"] = kind
         else:
             schema[alias] = _scalar_type(nested) or pl.String
-    return schema
+    return {name: kind for name, kind in schema.items() if name not in NOT_COMPARED}
 
 
 def _row(benchmark: str, run: ReportRun) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _row(benchmark: str, run: ReportRun) -> dict[str, Any]:
         "repetition": run.repetition,
         "state": run.state.value,
         "verdict": run.verdict.value,
-        "attempts": len(run.attempts),
+        "attempts": run.attempt_count,
         **flat_parameters(run.workload, run.gpus),
     }
     if run.failure:

@@ -39,6 +39,8 @@ class ReportRun:
     state: RunPhase = RunPhase.PENDING
     given_up: Failure | None = None
     """Why the run was given up where no attempt could write it down (a lost node, say)."""
+    attempts_made: int | None = None
+    """How many attempts there were, those that left no result too; None: all of them left one."""
 
     @property
     def result(self) -> RunResult | None:
@@ -58,6 +60,11 @@ class ReportRun:
         if self.result is not None:
             return Verdict.VALID if self.result.is_valid else Verdict.INVALID
         return Verdict.FAILED if self.state is RunPhase.FAILED else Verdict.MISSING
+
+    @property
+    def attempt_count(self) -> int:
+        """How often the run was tried."""
+        return len(self.attempts) if self.attempts_made is None else self.attempts_made
 
     @property
     def failure(self) -> Failure | None:

@@ -26,7 +26,7 @@ MODEL = "model"
 MAX_STEPS = "maxSteps"
 
 # How the dataset gets there is not what is trained: two points that differ in it alone are equal.
-_NOT_COMPARED = frozenset({"dataset.volumeClaim", "dataset.download"})
+NOT_COMPARED = frozenset({"dataset.volumeClaim", "dataset.download"})
 
 TITLES = {
     GPUS: "GPUs",
@@ -67,7 +67,7 @@ def flat_parameters(workload: Workload, gpus: int) -> dict[str, ParameterValue]:
     return {
         name: canonical_decimal(str(value)) if name in DECIMAL_FIELDS else value
         for name, value in flat.items()
-        if name not in _NOT_COMPARED
+        if name not in NOT_COMPARED
     }
 
 

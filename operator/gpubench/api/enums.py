@@ -231,29 +231,48 @@ class GateName(StrEnum):
     """The checks that make a result valid or not."""
 
     STEADY_STEPS = "SteadySteps"
+    """Enough steady steps for a mean and percentiles."""
     LOSS_FINITE = "LossFinite"
+    """The training loss is a number in every epoch."""
     ACCEPTANCE = "Acceptance"
+    """A bound of `spec.results.acceptance` is kept."""
     CLOCKS = "Clocks"
+    """No GPU's clocks were held down by heat or power supply."""
     EXCLUSIVE_DEVICE = "ExclusiveDevice"
+    """No process of others was on the GPUs."""
     WORK_DONE = "WorkDone"
+    """Every rank did all epochs, in the same number of steps."""
     PROFILE = "Profile"
+    """The profile that was asked for is there."""
 
 
 class FailureClass(StrEnum):
     """Why an attempt failed; decides whether the run is tried again."""
 
     BAD_SPEC = "BadSpec"
+    """The spec cannot be run: an unknown model, a dataset too small for the batch size."""
     DATA_MISSING = "DataMissing"
+    """The dataset is not there, cut, or not what it should be."""
     NON_FINITE_LOSS = "NonFiniteLoss"
+    """The loss or a weight became infinite or not a number."""
     OUT_OF_MEMORY = "OutOfMemory"
+    """The GPU's or the machine's memory was not enough."""
     ENVIRONMENT = "Environment"
+    """The machine lacks something: GPUs, disk, shared memory."""
     TIMEOUT = "Timeout"
+    """Not finished after `timeoutSeconds`."""
     NO_PROGRESS = "NoProgress"
+    """No step finished for `noProgressSeconds`."""
     CRASH = "Crash"
+    """A rank ended with an error of its own; the log has it."""
     KILLED = "Killed"
+    """A rank or the supervisor was killed from outside."""
     PREEMPTED = "Preempted"
+    """Asked to stop: Ctrl-C, suspension, eviction."""
     NODE_LOST = "NodeLost"
+    """The node is gone."""
     RESULT_MISSING = "ResultMissing"
+    """It ended without a whole result."""
 
 
 class BenchmarkPhase(StrEnum):

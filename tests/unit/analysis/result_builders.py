@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -310,4 +311,46 @@ def make_input(runs: Iterable[ReportRun], *, name: str = BENCHMARK, **spec: Any)
     )
     return ReportInput(
         benchmark=benchmark, runs=tuple(runs), generated_at=MADE_AT, source="results/sweep"
+    )
+
+
+HOSTILE = (
+    "<script>alert(1)</script>\"'`|*_[x](http://evil)</script>"
+    "<img src=x onerror=alert(1)>&{{7*7}}\n\N{LINE SEPARATOR}=cmd()"
+)
+
+
+def hostile_input() -> ReportInput:
+    """Text that wants to be markup in every place where text of others can stand."""
+    gate = Gate(name=GateName.CLOCKS, passed=False, message=HOSTILE)
+    device = Device(kind=DeviceKind.CPU, name=HOSTILE, count=1)
+    provenance = make_provenance(node=HOSTILE, software={"torch": HOSTILE, HOSTILE: "1"})
+    first = image_workload(dataset={"name": "idx", "path": HOSTILE})
+    second = image_workload(dataset={"name": "idx", "path": f"{HOSTILE}2"})
+    invalid = valid_run(first, 1, device=device, gates=[gate], provenance=provenance)
+    runs = [
+        replace(invalid, name=HOSTILE, parameters={HOSTILE: HOSTILE}),
+        failed_run(first, 2, message=HOSTILE),
+        *(
+            valid_run(workload, gpus, repetition=2, device=device)
+            for workload in (first, second)
+            for gpus in (1, 4)
+        ),
+    ]
+    return replace(make_input(runs), source=HOSTILE)
+
+
+def large_input(runs: int = 1000) -> ReportInput:
+    """As many valid runs: five repetitions of a sweep over four axes."""
+    points = [
+        (image_workload(batch_size=batch, precision=precision, pin_memory=pinned), gpus)
+        for batch in (16, 32, 64, 128, 256)
+        for gpus in (1, 2, 3, 4)
+        for precision in ("FP64", "FP32", "TF32", "BF16", "FP16")
+        for pinned in (False, True)
+    ]
+    return make_input(
+        valid_run(workload, gpus, repetition=number, seconds=(4000 + number) / gpus)
+        for workload, gpus in points[: runs // 5]
+        for number in range(1, 6)
     )

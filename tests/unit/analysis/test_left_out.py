@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +117,14 @@ def test_a_failed_run_of_which_nothing_is_known_says_so() -> None:
     failed = table_of(make_input([run]), "failed")
     assert texts(failed, "class") == ["unknown"]
     assert texts(failed, "message") == ["no attempt left a result"]
+
+
+def test_attempts_that_left_nothing_are_counted_too() -> None:
+    run = replace(make_run(image_workload(), 1, state=RunPhase.FAILED), attempts_made=3)
+    assert texts(table_of(make_input([run]), "failed"), "attempts") == ["3"]
+    assert texts(table_of(make_input([failed_run(image_workload(), 1)]), "failed"), "attempts") == [
+        "1"
+    ]
 
 
 def test_retried_attempts_are_listed() -> None:

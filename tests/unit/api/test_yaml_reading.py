@@ -207,6 +207,11 @@ def test_what_is_written_reads_back_here_and_in_pyyaml(value: Any) -> None:
     assert yaml.safe_load(text) == {"value": value}
 
 
+@pytest.mark.parametrize("text", ["\x85", "a\x85b", "\u2028", "\ufeffa", "a\tb", "a\nb\n", " a "])
+def test_odd_characters_survive(text: str) -> None:
+    assert read_documents(to_yaml({text: [text]})) == [{text: [text]}]
+
+
 @pytest.mark.parametrize("word", ["3e-4", "y", "N", "0o17", "1_0", "1e3", "on", "08"])
 def test_words_that_kubectl_takes_for_something_else_are_written_in_quotes(word: str) -> None:
     assert to_yaml([word]) == f"- '{word}'\n"

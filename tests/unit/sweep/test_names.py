@@ -23,6 +23,7 @@ REPETITIONS = st.integers(1, 100)
         ("mobilenet-image-sizes", "mobilenet-image-sizes-abcdefgh23-7"),
         ("a" * 35, "a" * 35 + "-abcdefgh23-7"),
         ("a" * 36, "a" * 25 + "-0ela5es6n-abcdefgh23-7"),
+        ("a" * 24 + "-" + "b" * 20, "a" * 24 + "-0ghvozcdo-abcdefgh23-7"),
         ("mnist.v2", "mnist-v2-0m56p2zi5-abcdefgh23-7"),
         ("2026-run", "b2026-run-0trdcbm5v-abcdefgh23-7"),
         ("1", "b1-0nodle477-abcdefgh23-7"),

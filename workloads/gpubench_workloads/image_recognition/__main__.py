@@ -23,7 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--spec", type=Path, required=True, help="the run's RunSpec as JSON")
     parser.add_argument("--output", type=Path, required=True, help="folder of the attempt")
     options = parser.parse_args(arguments)
-    # After the call above, because torch takes seconds to import.
+    # Processor threads that have nothing to do sleep instead of spinning: beside loading workers
+    # and other ranks they would keep busy threads off the cores. Read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # After all that, because torch takes seconds to import.
     from gpubench_workloads.image_recognition import failures
     from gpubench_workloads.image_recognition.ranks import rank_number
     from gpubench_workloads.image_recognition.run import run_rank

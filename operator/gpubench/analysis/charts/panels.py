@@ -17,7 +17,7 @@ from gpubench.analysis.parameters import (
 from gpubench.analysis.study import Point
 
 # A page with more drawings than this is not looked at; the tables have every point.
-MOST_PANELS = 4
+MOST_PANELS = 6
 
 # What colours tell apart, the first that varies: the paper's Fig. 1 has one line per strategy.
 _COLOUR_ORDER = (

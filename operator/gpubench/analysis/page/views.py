@@ -10,6 +10,9 @@ from gpubench.analysis.report import Align, Cell, Column, Table
 # Tables longer than this scroll inside their frame and can be filtered.
 LONG_TABLE = 24
 
+# A browser takes seconds for more; the file with one row per run has them all.
+MOST_ROWS = 2000
+
 
 @dataclass(frozen=True)
 class HeadView:
@@ -38,6 +41,7 @@ class TableView:
     heads: tuple[HeadView, ...]
     rows: tuple[RowView, ...]
     is_long: bool
+    rows_left_out: int
 
 
 def sort_key(cell: Cell) -> str | None:
@@ -53,16 +57,23 @@ def sort_key(cell: Cell) -> str | None:
 def table_view(table: Table) -> TableView:
     """Return a table as the template wants it."""
     heads = tuple(_head(table, index) for index in range(len(table.columns)))
-    firsts = [row[0].text for row in table.rows]
+    shown = table.rows[:MOST_ROWS]
+    firsts = [row[0].text for row in shown]
     grouped = len(set(firsts)) < len(firsts)
     rows = tuple(
         RowView(
             cells=tuple(zip(heads, row, strict=True)),
             starts_group=grouped and number > 0 and firsts[number] != firsts[number - 1],
         )
-        for number, row in enumerate(table.rows)
+        for number, row in enumerate(shown)
     )
-    return TableView(table=table, heads=heads, rows=rows, is_long=len(rows) > LONG_TABLE)
+    return TableView(
+        table=table,
+        heads=heads,
+        rows=rows,
+        is_long=len(rows) > LONG_TABLE,
+        rows_left_out=len(table.rows) - len(shown),
+    )
 
 
 def _head(table: Table, index: int) -> HeadView:

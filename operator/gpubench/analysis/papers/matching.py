@@ -74,7 +74,10 @@ def _matches(point: Point, table: PaperTable, row: PaperRow) -> bool:
 
 
 def _same(name: str, ours: Value, theirs: Value, table: PaperTable) -> bool:
-    return ours == theirs or table.alike.get(name, {}).get(str(ours)) == theirs
+    if ours == theirs:
+        return True
+    alike = table.alike.get(name, {})
+    return str(ours) in alike and alike[str(ours)] == theirs
 
 
 def _differences(point: Point, table: PaperTable, row: PaperRow) -> tuple[str, ...]:

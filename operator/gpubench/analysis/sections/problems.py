@@ -89,7 +89,7 @@ def _failed(study: Study) -> Table | None:
         "Failed runs",
         [
             *run_columns(study, runs),
-            count_column("attempts", "Attempts", [len(run.attempts) for run in runs]),
+            count_column("attempts", "Attempts", [run.attempt_count for run in runs]),
             *_failure_columns([run.failure for run in runs]),
         ],
     )

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpubench.analysis.report import Listing, Section
+from gpubench.analysis.report import Block, Listing, Note, Section
 from gpubench.analysis.study import Point, Study
 from gpubench.api.benchmark import GPUBenchmark
 from gpubench.api.yaml_writing import to_yaml
 
 LONGEST_NAME = 253
 
+# Whoever wants one of more points narrows the whole benchmark down by hand.
+MOST_FILES = 500
+
 
 def reproduction_section(study: Study) -> Section:
     """Return the benchmark as it was run, and a file for each of its points."""
-    listings = [
+    points = _distinct(study)
+    blocks: list[Block] = [
         Listing("whole", "The whole benchmark", to_yaml(_whole(study.input.benchmark))),
         *(
             Listing(f"point-{number}", point.label(study.axes), point_manifest(study, point))
-            for number, point in enumerate(_distinct(study), start=1)
+            for number, point in enumerate(points[:MOST_FILES], start=1)
         ),
     ]
+    if len(points) > MOST_FILES:
+        blocks.append(Note(f"Files for the first {MOST_FILES} of {len(points)} points."))
     return Section(
         "reproduce",
         "Reproduce",
-        tuple(listings),
+        tuple(blocks),
         intro=(
             "Save a file and run it with “gpubench run FILE” on one machine, or apply it to a "
             "cluster. Fields that have their default are left out."

@@ -147,14 +147,16 @@ def _time_notes(points: Sequence[Point], comparisons: Sequence[Comparison]) -> l
     if any(len(point.results) > 1 for point in points):
         notes.append(
             "± is the sample standard deviation over valid repetitions (n - 1); that of a ratio "
-            "is propagated from both. A point with one valid run has none. With n = 3, the 95 % "
-            "interval of a mean is ± 2.5 times that, with n = 5 ± 1.2 times (Student's t)."
+            "is propagated from both. A point with one valid run has none. With n = 3, the "
+            "95\N{NO-BREAK SPACE}% interval of a mean is ± 2.5 times that, with n = 5 "
+            "± 1.2 times (Student's t)."
         )
     if SPEED_UP in comparisons:
         basis = "time over the time on N" if is_by_time else "speed under that on N"
         notes.append(
             f"{SPEED_UP.title(on_cpu=points[0].is_on_cpu)}: its {basis} in percent; the paper "
-            "heads this column “Efficiency compare to 1 GPU”. N times 100 % would be perfect."
+            "heads this column “Efficiency compare to 1 GPU”. Perfect would be N times "
+            "100\N{NO-BREAK SPACE}%."
         )
     if any(comparison != SPEED_UP for comparison in comparisons):
         notes.append(

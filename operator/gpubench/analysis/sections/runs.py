@@ -33,14 +33,17 @@ def runs_section(study: Study) -> Section | None:
     runs = study.input.runs
     if not runs:
         return None
-    metrics = [TOTAL_TIME, ACCURACY, FINAL_LOSS, THROUGHPUT, ITERATION]
+    results = [run.result for run in runs if run.result]
+    has_accuracy = any(ACCURACY.read(result) is not None for result in results)
+    quality = ACCURACY if has_accuracy else FINAL_LOSS
+    metrics = [TOTAL_TIME, quality, THROUGHPUT, ITERATION]
     table = assemble(
         "runs",
         "Runs",
         [
             *run_columns(study, runs),
             FilledColumn(Column("verdict", "Verdict"), [verdict_cell(run) for run in runs]),
-            count_column("attempts", "Attempts", [len(run.attempts) for run in runs]),
+            count_column("attempts", "Attempts", [run.attempt_count for run in runs]),
             *(_metric_column(study, runs, metric) for metric in metrics),
             _device_column(study, runs),
             text_column("started", "Started (UTC)", [_started(run) for run in runs]),
@@ -76,4 +79,4 @@ def _device_column(study: Study, runs: Sequence[ReportRun]) -> FilledColumn | No
 
 def _started(run: ReportRun) -> str:
     latest = run.result or (run.attempts[-1] if run.attempts else None)
-    return latest.provenance.started_at[:19].replace("T", " ") if latest else ""
+    return latest.provenance.started_at[:16].replace("T", " ") if latest else ""
