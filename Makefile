@@ -33,6 +33,7 @@ unit: venv ## Only the unit tests
 	$(BIN)/pytest $(PYTEST_ARGS) tests/unit
 
 test: static ## Everything: check, integration and end-to-end tests
+	@scripts/test_tools.sh
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 format: venv ## Format the code and mend what the linter can mend

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from gpubench.analysis.inputs import ReportInput, ReportRun
 from gpubench.api.gates import with_acceptance
-from gpubench.lifecycle import ObservedRun, Policy, Summary, run_state, summarize
+from gpubench.api.result import Failure
+from gpubench.lifecycle import ObservedAttempt, ObservedRun, Policy, Summary, run_state, summarize
 from gpubench.local.observe import observe_stored
 from gpubench.sweep.expansion import expand
 from gpubench.sweep.plan import Run
@@ -75,4 +76,13 @@ def _read_run(folder: ResultsFolder, benchmark: GPUBenchmark, run: Run) -> Repor
         attempts=tuple(results.values()),
         accepted=results[accepted.number] if accepted else None,
         state=run_state(observed, Policy.from_spec(benchmark.spec)).phase,
+        given_up=_failure_of(observed.attempts[-1]) if observed.attempts else None,
+        attempts_made=len(stored),
     )
+
+
+def _failure_of(attempt: ObservedAttempt) -> Failure | None:
+    """Return why an attempt failed, also where it left no result that says so."""
+    if attempt.failure is None:
+        return None
+    return Failure(failure_class=attempt.failure, message=attempt.message)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -20,6 +20,7 @@ IMAGES = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
 byte_arrays = arrays(np.uint8, array_shapes(max_dims=4, min_side=0))
 
 
+@settings(deadline=None)
 @given(byte_arrays)
 def test_what_was_written_is_read(values: np.ndarray) -> None:
     read = parse_idx(idx_content(values), values.ndim, "file")
@@ -28,6 +29,7 @@ def test_what_was_written_is_read(values: np.ndarray) -> None:
     assert read.flags.writeable
 
 
+@settings(deadline=None)
 @given(byte_arrays, st.data())
 def test_no_cut_file_is_read(values: np.ndarray, data: st.DataObject) -> None:
     content = idx_content(values)

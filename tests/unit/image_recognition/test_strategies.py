@@ -8,7 +8,7 @@ from math import ceil
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DistributedSampler, TensorDataset
 
@@ -53,6 +53,7 @@ def trained_batches(strategy: Strategy, epoch: int) -> list[list[int]]:
     return [batch for number, batch in enumerate(batches) if strategy.trains(number)]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(NAMES), images_, batch_sizes, gpu_counts, seeds, epochs_)
 def test_all_ranks_make_the_same_number_of_steps(
     name: enums.Strategy, images: int, batch_size: int, gpus: int, seed: int, epoch: int
@@ -61,6 +62,7 @@ def test_all_ranks_make_the_same_number_of_steps(
         assert len(trained_batches(strategy, epoch)) == strategy.steps > 0
 
 
+@settings(deadline=None)
 @given(st.sampled_from(NAMES), images_, batch_sizes, gpu_counts)
 def test_full_steps_come_first_and_are_full_on_every_rank(
     name: enums.Strategy, images: int, batch_size: int, gpus: int
@@ -71,6 +73,7 @@ def test_full_steps_come_first_and_are_full_on_every_rank(
     assert full == [number < ranks[0].full_steps for number in range(ranks[0].steps)]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(NAMES), images_, batch_sizes, gpu_counts)
 def test_no_gpu_ever_trains_on_fewer_images_than_promised(
     name: enums.Strategy, images: int, batch_size: int, gpus: int
@@ -82,6 +85,7 @@ def test_no_gpu_ever_trains_on_fewer_images_than_promised(
     assert min(sizes) == ranks[0].smallest_batch
 
 
+@settings(deadline=None)
 @given(images_, batch_sizes, gpu_counts, seeds, epochs_)
 def test_ddp_trains_every_rank_on_the_whole_dataset(
     images: int, batch_size: int, gpus: int, seed: int, epoch: int
@@ -101,6 +105,7 @@ def test_ddp_ranks_do_not_repeat_each_other_in_the_longest_run() -> None:
     assert last_of_first_rank < SEEDS_PER_RANK
 
 
+@settings(deadline=None)
 @given(images_, batch_sizes, gpu_counts, seeds, epochs_)
 def test_ddp_rr_loads_everything_everywhere_in_one_order(
     images: int, batch_size: int, gpus: int, seed: int, epoch: int
@@ -111,6 +116,7 @@ def test_ddp_rr_loads_everything_everywhere_in_one_order(
     assert sorted(chain(*sequences[0])) == list(range(images))
 
 
+@settings(deadline=None)
 @given(images_, batch_sizes, gpu_counts, epochs_)
 def test_ddp_rr_trains_batch_i_on_rank_i_mod_n_and_no_incomplete_round(
     images: int, batch_size: int, gpus: int, epoch: int
@@ -123,17 +129,21 @@ def test_ddp_rr_trains_batch_i_on_rank_i_mod_n_and_no_incomplete_round(
         assert trainers == ([number % gpus] if number < in_rounds else [])
 
 
+@settings(deadline=None)
 @given(images_, batch_sizes, gpu_counts, seeds, epochs_)
 def test_ddp_ds_is_torchs_distributed_sampler(
     images: int, batch_size: int, gpus: int, seed: int, epoch: int
 ) -> None:
     for strategy in all_ranks(enums.Strategy.DDP_DS, images, batch_size, gpus, seed):
         dataset = TensorDataset(torch.empty(images))
-        sampler = DistributedSampler(dataset, gpus, strategy.rank, seed=seed)
+        sampler: DistributedSampler[object] = DistributedSampler(
+            dataset, gpus, strategy.rank, seed=seed
+        )
         sampler.set_epoch(epoch)
         assert strategy.order(epoch, CPU).tolist() == list(sampler)
 
 
+@settings(deadline=None)
 @given(images_, batch_sizes, gpu_counts, epochs_)
 def test_ddp_ds_shares_the_dataset_out_evenly(
     images: int, batch_size: int, gpus: int, epoch: int
@@ -145,6 +155,7 @@ def test_ddp_ds_shares_the_dataset_out_evenly(
     assert max(drawn.values()) <= 2
 
 
+@settings(deadline=None)
 @given(images_, batch_sizes, gpu_counts, seeds, epochs_)
 def test_data_parallel_loads_for_all_gpus_in_one_process(
     images: int, batch_size: int, gpus: int, seed: int, epoch: int
@@ -155,6 +166,7 @@ def test_data_parallel_loads_for_all_gpus_in_one_process(
     assert all(len(batch) == batch_size * gpus for batch in batches[:-1])
 
 
+@settings(deadline=None)
 @given(st.sampled_from(NAMES), seeds)
 def test_epochs_are_shuffled_anew_and_repeatably(name: enums.Strategy, seed: int) -> None:
     strategy = build_strategy(name, 100, 10, 2, 1 if name is not NAMES[0] else 0, seed)
