@@ -1,4 +1,4 @@
-"""Whole runs of two ranks under torchrun: what each strategy loads, trains and shares."""
+"""Whole runs of two ranks: what each strategy loads, trains and shares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from gpubench_workloads.image_recognition.plan import RunPlan
 from gpubench_workloads.image_recognition.setup import build_network
-from tests.integration.image_recognition.launches import Trained, train
+from tests.integration.image_recognition.launches import Trained, train, train_under_torchrun
 from tests.unit.image_recognition.specs import image_spec
 
 # 83 images in batches of 16: five full batches and one of three.
@@ -53,7 +53,8 @@ def test_ddp_rr_leaves_an_incomplete_round(tmp_path: Path) -> None:
 
 
 def test_ddp_ds(tmp_path: Path) -> None:
-    trained = run(tmp_path, "DDP-DS", epochs=2, workers=1, evaluation="EveryEpoch")
+    fields = {"dataset": DATASET, "epochs": 2, "workers": 1, "evaluation": "EveryEpoch"}
+    trained = train_under_torchrun(tmp_path, image_spec(gpus=2, strategy="DDP-DS", **fields))
     assert counts(trained) == [(84, 84), (84, 84)]
     for steps in trained.steps:
         assert steps["samples"].to_list() == [16, 16, 10] * 2
