@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from tests.unit.image_recognition.specs import image_spec
 DATASET = {"name": "digits", "trainImages": 83, "testImages": 61}
 
 
-def run(folder: Path, strategy: str, **fields: object) -> Trained:
+def run(folder: Path, strategy: str, **fields: Any) -> Trained:
     return train(folder, image_spec(gpus=2, strategy=strategy, dataset=DATASET, **fields))
 
 

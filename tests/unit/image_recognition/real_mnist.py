@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ VARIABLE = "GPUBENCH_TEST_MNIST"
 BESIDE_THE_CHECKOUT = Path(__file__).parents[4] / "shared" / "data" / "mnist"
 
 
-def mnist_spec(*, gpus: int = 1, train_images: int = 60_000, **fields: object) -> RunSpec:
+def mnist_spec(*, gpus: int = 1, train_images: int = 60_000, **fields: Any) -> RunSpec:
     """Return the spec of a run on MNIST; without the files, skip the test and say why."""
     folder = Path(os.environ.get(VARIABLE, BESIDE_THE_CHECKOUT))
     if missing_files(folder):

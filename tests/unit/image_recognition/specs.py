@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpubench.api.benchmark import Workload
 from gpubench.api.image_recognition import ImageRecognition
 from gpubench.api.run_spec import RunSpec
 from tests.unit.results import run_spec
 
 
-def image_spec(*, gpus: int = 1, **fields: object) -> RunSpec:
+def image_spec(*, gpus: int = 1, **fields: Any) -> RunSpec:
     """Return the spec of a short run on digits; keywords are fields as users write them."""
     defaults = {
         "dataset": {"name": "digits", "trainImages": 96, "testImages": 60},

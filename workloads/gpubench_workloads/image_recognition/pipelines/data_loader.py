@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from gpubench_workloads.image_recognition.datasets import ArraySplit, Split
 from gpubench_workloads.image_recognition.pipelines.image_files import (
+    WORKER_START,
     ImageFiles,
     start_loading_worker,
 )
@@ -86,6 +87,7 @@ class DataLoaderPipeline(InputPipeline):
             PreparedImages(source, image_format),
             batch_sampler=self._batch_order,
             num_workers=settings.workers,
+            multiprocessing_context=WORKER_START if settings.workers else None,
             # Page-locked memory is a matter of GPUs; torch warns where there is none.
             pin_memory=settings.pin_memory and settings.device.type == "cuda",
             persistent_workers=settings.workers > 0,

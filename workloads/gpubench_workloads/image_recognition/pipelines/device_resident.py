@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader
 from gpubench_workloads.image_recognition.datasets import ArraySplit, FileSplit, Split
 from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.pipelines.image_files import (
+    WORKER_START,
     ImageFiles,
     start_loading_worker,
 )
@@ -81,6 +82,7 @@ def decode_all(split: FileSplit, size: int, settings: PipelineSettings) -> Tenso
         ImageFiles(split, size),
         DECODED_AT_ONCE,
         num_workers=settings.workers,
+        multiprocessing_context=WORKER_START if settings.workers else None,
         worker_init_fn=start_loading_worker,
     )
     done = 0

@@ -14,6 +14,10 @@ from gpubench_workloads.image_recognition.datasets import FileSplit
 from gpubench_workloads.image_recognition.errors import DataMissingError
 from gpubench_workloads.reporting.die_with_parent import die_with_parent
 
+WORKER_START = "fork"
+"""How loading processes start: as children of their rank, with which they end, and sharing the
+dataset in its memory. Python 3.14 would start them as children of a server by default."""
+
 
 class ImageFiles(Dataset[tuple[Tensor, int]]):
     """The files of a split as bytes [3, size, size] with their labels."""
