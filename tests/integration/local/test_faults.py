@@ -113,7 +113,7 @@ def test_a_result_below_its_floor_is_invalid_and_a_lower_floor_needs_no_new_run(
     ("execution", "expected"),
     [
         ("{timeoutSeconds: 12, retryLimit: 0}", FailureClass.TIMEOUT),
-        ("{noProgressSeconds: 10, retryLimit: 0}", FailureClass.NO_PROGRESS),
+        ("{noProgressSeconds: 25, retryLimit: 0}", FailureClass.NO_PROGRESS),
     ],
 )
 def test_deadlines(tmp_path: Path, execution: str, expected: FailureClass) -> None:
@@ -148,7 +148,7 @@ def test_ctrl_c_ends_all_within_five_seconds_and_keeps_what_finished(tmp_path: P
     )
     with running(file, results) as command:
         assert command.process.stdout is not None
-        assert "valid" in command.process.stdout.readline()
+        assert any(line.startswith("valid") for line in command.process.stdout)
         command.wait_for_ranks()
         asked = time.monotonic()
         command.process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""A process that ends when its parent does, so that a killed supervisor leaves no rank behind."""
+"""No process is left behind: children that end with their parent, parents that adopt orphans."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ PARENT_VARIABLE = "GPUBENCH_PARENT_PID"
 """Environment variable by which a process tells its children who they are to die with."""
 PR_SET_PDEATHSIG = 1
 """From linux/prctl.h: the signal that the kernel sends when the parent ends."""
+PR_SET_CHILD_SUBREAPER = 36
+"""From linux/prctl.h: orphans below this process become its children."""
 
 
 def die_with_parent(parent_pid: int | None = None) -> None:
@@ -21,9 +23,23 @@ def die_with_parent(parent_pid: int | None = None) -> None:
     """
     if sys.platform != "linux":
         return
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     expected = parent_pid or int(os.environ.get(PARENT_VARIABLE, os.getppid()))
     if os.getppid() != expected:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends; nothing elsewhere than Linux.
+
+    So that also a rank can be found and ended that was stopped before it could ask to die with
+    its parent.
+    """
+    if sys.platform == "linux":
+        _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option})")

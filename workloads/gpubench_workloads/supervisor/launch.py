@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+import psutil
 
 from gpubench.api.enums import DeviceKind, Strategy, WorkloadKind
 from gpubench.api.layout import LOG_FILE, RANKS_FOLDER, RUN_SPEC_FILE
@@ -117,8 +120,12 @@ class RankProcesses:
             self.process.wait()
 
     def finish(self) -> None:
-        """End what is left of the group and wait until its output is in the log."""
-        self._signal(signal.SIGKILL)
+        """End what is left of the ranks, orphans too, and wait until their output is in the log."""
+        left = psutil.Process().children(recursive=True)
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=5)
         self._log_pump.join(timeout=5)
 
     def rank_exits(self) -> dict[int, int]:

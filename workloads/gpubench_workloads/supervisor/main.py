@@ -16,7 +16,7 @@ from gpubench.api.layout import LOG_FILE
 from gpubench.api.progress import AttemptProgress, Stage
 from gpubench.api.result import Failure, RunResult
 from gpubench.api.run_spec import RunSpec
-from gpubench_workloads.reporting.die_with_parent import die_with_parent
+from gpubench_workloads.reporting.die_with_parent import adopt_orphans, die_with_parent
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
 from gpubench_workloads.reporting.rank_report import RankReport, read_rank_report
 from gpubench_workloads.sampling.sampler import GpuSampler
@@ -62,6 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse_arguments(arguments)
     if options.parent_pid is not None:
         die_with_parent(options.parent_pid)
+    adopt_orphans()
     stop_request = StopRequest()
     try:
         spec = RunSpec.model_validate_json(Path(options.spec).read_text(encoding="utf-8"))
