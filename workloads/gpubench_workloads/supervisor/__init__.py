@@ -5,7 +5,3 @@
 It is the same program in a pod and on one machine, and always leaves a result that says what
 happened. It never imports torch, so that it costs the ranks neither memory nor time.
 """
-
-from gpubench_workloads.supervisor.main import main
-
-__all__ = ["main"]
