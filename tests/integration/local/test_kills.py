@@ -63,7 +63,7 @@ def test_fifty_kills_at_random_moments(tmp_path: Path) -> None:
         code = exit_codes.RUNS_NOT_VALID
         while code != exit_codes.OK:
             code = disturbed_run(file, results, chance, killed)
-            assert wait_until_gone(results, 5) == []
+            assert wait_until_gone(results, 10) == []
         disturbed = read_results(results, "demo")
         assert [run.verdict for run in disturbed.runs] == [Verdict.VALID] * 4
         for run in disturbed.runs:
