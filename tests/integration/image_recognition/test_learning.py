@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.integration.image_recognition.launches import train
 from tests.unit.image_recognition.real_mnist import mnist_spec
 from tests.unit.image_recognition.specs import image_spec
 
-FAST = {"inputPipeline": "DeviceResident", "memoryFormat": "ChannelsLast"}
+FAST: dict[str, Any] = {"inputPipeline": "DeviceResident", "memoryFormat": "ChannelsLast"}
 
 
 @pytest.mark.slow
