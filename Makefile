@@ -55,10 +55,12 @@ bench: venv ## Measure gpubench itself
 
 lock: venv ## Resolve the lock files again (UPGRADE=--upgrade takes newer versions)
 	$(COMPILE) $(UPGRADE) --group pyproject.toml:bootstrap -o requirements/uv.txt
-	$(COMPILE) $(UPGRADE) pyproject.toml --extra local --group dev -o requirements/dev.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml --extra local --extra operator --group dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt -o requirements/control.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra report -o requirements/report.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra local -o requirements/local.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra workload -o requirements/workload.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra operator -o requirements/operator.txt
 
 clean: ## Remove caches and build products; .venv and results stay
 	rm -rf build dist .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

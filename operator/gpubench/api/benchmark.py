@@ -170,7 +170,28 @@ class GPUBenchmarkStatus(ApiModel):
     """The fastest valid run."""
 
 
-UNCHANGED_ONCE_STARTED = ("workload", "gpus", "profiling")
+UNCHANGED_ONCE_STARTED = (
+    "workload",
+    "gpus",
+    "profiling",
+    "execution.image",
+    "execution.isolation",
+    "execution.device",
+)
+"""Fields of the spec that every point's hash covers."""
+
+
+def _has(owner: str, field: str) -> str:
+    """Return the CEL that tells whether a field and every object around it are there."""
+    names = field.split(".")
+    paths = [".".join((owner, "spec", *names[: depth + 1])) for depth in range(len(names))]
+    return " && ".join(f"has({path})" for path in paths)
+
+
+def _unchanged(field: str) -> str:
+    """Return the CEL that holds where a field of the spec is what it was, present or not."""
+    new, old = (_has(name, field) for name in ("self", "oldSelf"))
+    return f"(({new}) == ({old}) && (!({new}) || self.spec.{field} == oldSelf.spec.{field}))"
 
 
 class GPUBenchmark(ApiModel):
@@ -179,9 +200,7 @@ class GPUBenchmark(ApiModel):
     model_config = cel_rules(
         *(
             (
-                f"!has(oldSelf.status) || !has(oldSelf.status.startTime) || "
-                f"(has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
-                f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field}))",
+                "!has(oldSelf.status) || !has(oldSelf.status.startTime) || " + _unchanged(field),
                 f"spec.{field} cannot change once runs have started, because finished results "
                 "would no longer be comparable; make a new benchmark",
                 f".spec.{field}",

@@ -18,6 +18,7 @@ from gpubench.api.enums import (
     AcceptanceMetric,
     Backend,
     Cleanup,
+    DeviceKind,
     ImagePullPolicy,
     Isolation,
     KeepReports,
@@ -70,6 +71,12 @@ class Execution(ApiModel):
 
     backend: Backend = Backend.PYTORCH_JOB
     """The Kubernetes object that executes a run."""
+    device: DeviceKind | None = None
+    """What to train on. By default `CUDA` on a cluster; on one machine its GPUs, or its processor
+    where there are none. On a cluster pods for `CPU` ask for processor cores and no GPUs."""
+    data_volume_claim: DnsName | None = None
+    """PersistentVolumeClaim with datasets, mounted to be read only; relative dataset paths lie
+    below its root."""
     image: Annotated[str, Field(min_length=1, max_length=512)] | None = None
     """Image of the workload; by default the operator's setting."""
     image_pull_policy: ImagePullPolicy = ImagePullPolicy.IF_NOT_PRESENT

@@ -35,6 +35,8 @@ class PointHasher:
             "image": spec.execution.image,
             "isolation": spec.execution.isolation,
         }
+        if spec.execution.device is not None:
+            self._shared["device"] = spec.execution.device
 
     def hash_point(self, workload: Workload, gpus: int) -> str:
         """Return ten characters of a-z and 2-7."""

@@ -34,6 +34,7 @@ NOT_HASHED: dict[str, list[Any]] = {
     "suspend": [True],
     "execution": [
         {"backend": "Job"},
+        {"dataVolumeClaim": "datasets"},
         {"imagePullPolicy": "Always"},
         {"imagePullSecrets": ["s"]},
         {"placement": {"nodeSelector": {"a": "b"}}},
@@ -129,7 +130,12 @@ def test_every_field_of_profiling_changes_the_hash() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    [{"gpus": 2}, {"execution": {"image": "i"}}, {"execution": {"isolation": "Shared"}}],
+    [
+        {"gpus": 2},
+        {"execution": {"image": "i"}},
+        {"execution": {"isolation": "Shared"}},
+        {"execution": {"device": "CPU"}},
+    ],
     ids=str,
 )
 def test_what_disturbs_or_executes_a_run_changes_the_hash(spec: dict[str, Any]) -> None:
@@ -157,7 +163,7 @@ def test_every_field_of_the_spec_is_known_to_be_hashed_or_not() -> None:
     assert names == hashed | not_hashed | {"execution"}
     execution = {field.alias for field in type(spec.execution).model_fields.values()}
     decided = {name for entry in NOT_HASHED["execution"] for name in entry}
-    assert execution == decided | {"image", "isolation"}
+    assert execution == decided | {"image", "isolation", "device"}
 
 
 def test_defaults_that_are_written_out_hash_the_same() -> None:

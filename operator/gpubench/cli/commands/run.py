@@ -39,7 +39,7 @@ def run(
         Path, typer.Option(metavar="DIR", help="Folder below which relative dataset paths lie.")
     ] = Path(),
     device: Annotated[
-        DeviceChoice, typer.Option(help="auto: the GPUs if there are any.")
+        DeviceChoice, typer.Option(help="auto: as the file says, else the GPUs if there are any.")
     ] = DeviceChoice.AUTO,
 ) -> None:
     """Run a file on this machine, or go on with it.
@@ -65,7 +65,7 @@ def run(
         console = make_console()
         benchmark = read_benchmark(file, overrides)
         plan = expand(benchmark)
-        machine = detect_machine(_device_kind(device))
+        machine = detect_machine(_device_kind(device) or benchmark.spec.execution.device)
         check_fits(plan, machine)
         specs = RunSpecBuilder.for_plan(benchmark, plan, machine, data)
         folder = ResultsFolder.create(output, benchmark.name)
