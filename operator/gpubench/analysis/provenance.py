@@ -67,9 +67,13 @@ def _by_frequency(values: dict[str, list[str]]) -> tuple[tuple[str, tuple[str, .
 
 def _facts(result: RunResult) -> Iterator[Fact]:
     provenance = result.provenance
-    yield Fact(SOFTWARE, "gpubench", provenance.gpubench_version)
-    if provenance.image:
-        yield Fact(SOFTWARE, "image", provenance.image)
+    for group, name, known in (
+        (SOFTWARE, "gpubench", provenance.gpubench_version),
+        (SOFTWARE, "image", provenance.image),
+        (HARDWARE, "node", provenance.node),
+    ):
+        if known:
+            yield Fact(group, name, known)
     for group, values in (
         (SOFTWARE, provenance.software),
         (HARDWARE, provenance.hardware),
@@ -78,7 +82,6 @@ def _facts(result: RunResult) -> Iterator[Fact]:
     ):
         for name, value in values.items():
             yield Fact(group, name, value)
-    yield Fact(HARDWARE, "node", provenance.node)
     if result.device:
         yield Fact(DEVICE, result.device.kind.value, result.device.name)
         for uuid in result.device.uuids:

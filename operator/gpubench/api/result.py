@@ -55,22 +55,22 @@ class Device(ApiModel):
 class Distribution(ApiModel):
     """A series of seconds in numbers; `std` is the sample's (n - 1)."""
 
-    count: Count
-    """Values."""
+    count: Count | None = None
+    """Values; not known of a result that was read from a status."""
     mean: Amount
     """Arithmetic mean."""
     std: Amount
     """Sample standard deviation; 0 for a single value."""
-    minimum: Amount
-    """Smallest."""
+    minimum: Amount | None = None
+    """Smallest; not known of a result that was read from a status."""
     p50: Amount
     """Median."""
     p95: Amount
     """95th percentile."""
     p99: Amount
     """99th percentile."""
-    maximum: Amount
-    """Largest."""
+    maximum: Amount | None = None
+    """Largest; not known of a result that was read from a status."""
 
 
 class StepPhases(ApiModel):
@@ -105,8 +105,9 @@ class Timing(ApiModel):
     """Training time of each epoch."""
     steps: Count
     """Optimizer steps."""
-    warmup_steps: Count
-    """Steps that the steady-state numbers leave out."""
+    warmup_steps: Count | None = None
+    """Steps that the steady-state numbers leave out; not known of a result that was read from a
+    status."""
     iteration: Distribution | None = None
     """Seconds per steady step, slowest rank at each step."""
     phases: StepPhases | None = None
@@ -144,8 +145,8 @@ class Quality(ApiModel):
 
     accuracy: Ratio | None = None
     """Share of the test set that is classified correctly."""
-    test_samples: Count = 0
-    """Size of the test set."""
+    test_samples: Count | None = None
+    """Size of the test set; not known of a result that was read from a status."""
     first_loss: Finite | None = None
     """Mean training loss of the first epoch."""
     final_loss: Finite | None = None
@@ -187,11 +188,12 @@ class DeviceTelemetry(ApiModel):
     """What one GPU did while the run trained."""
 
     uuid: str
-    """The GPU."""
-    samples: Count
-    """Samples got."""
-    expected_samples: Count
-    """Samples expected at the sampling period."""
+    """The GPU; `all` where the numbers are of all GPUs together, as in a status."""
+    samples: Count | None = None
+    """Samples got; not known of a result that was read from a status."""
+    expected_samples: Count | None = None
+    """Samples expected at the sampling period; not known of a result that was read from a status.
+    """
     utilization_mean: Ratio | None = None
     """Share of time with a kernel running."""
     sm_active_mean: Ratio | None = None
@@ -221,8 +223,8 @@ class DeviceTelemetry(ApiModel):
 class Telemetry(ApiModel):
     """What the GPUs did."""
 
-    source: Literal["NVML", "DCGM"]
-    """Where the numbers come from."""
+    source: Literal["NVML", "DCGM"] | None = None
+    """Where the numbers come from; not known of a result that was read from a status."""
     devices: list[DeviceTelemetry]
     """One entry per GPU."""
 
@@ -269,14 +271,14 @@ class Profile(ApiModel):
 class Provenance(ApiModel):
     """What produced the numbers."""
 
-    gpubench_version: str
-    """Version of gpubench."""
+    gpubench_version: str | None = None
+    """Version of gpubench; not known of a result that was read from a status."""
     started_at: str
     """Start of the attempt, RFC 3339 in UTC."""
     finished_at: str
     """End of the attempt, RFC 3339 in UTC."""
-    node: str
-    """Name of the machine."""
+    node: str | None = None
+    """Name of the machine; not known of a result that was read from a status."""
     image: str | None = None
     """Image with digest, in a pod."""
     software: dict[str, str] = {}

@@ -23,6 +23,7 @@ def reported_errors() -> Iterator[None]:
     """Turn what a user can put right into its message and exit code; bugs stay tracebacks."""
     from gpubench.api.errors import SpecError
     from gpubench.api.result import ResultVersionError
+    from gpubench.cluster import ClusterError
     from gpubench.local.devices import WorkloadsMissingError
     from gpubench.local.preflight import CannotRunError
     from gpubench.store import FolderLockedError, ResultsFolderError
@@ -33,6 +34,7 @@ def reported_errors() -> Iterator[None]:
         raise fail(str(error), exit_codes.BAD_INPUT) from None
     except (
         CannotRunError,
+        ClusterError,
         FolderLockedError,
         ResultsFolderError,
         ResultVersionError,

@@ -111,6 +111,8 @@ def test_no_steady_step_gives_no_rate() -> None:
 def test_distribution(values: list[float], mean: float, std: float, p50: float) -> None:
     found = distribution(pl.Series(values))
     assert found is not None
+    assert found.minimum is not None
+    assert found.maximum is not None
     assert (found.mean, found.p50) == (mean, p50)
     assert found.std == pytest.approx(std)
     assert found.minimum <= found.p50 <= found.p95 <= found.p99 <= found.maximum

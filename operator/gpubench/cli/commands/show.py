@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpubench.cli.cluster_options import with_cluster_options
 from gpubench.cli.errors import reported_errors
 from gpubench.cli.inputs import DEFAULT_RESULTS, ResultsOption, find_results
+from gpubench.cluster import ClusterChoice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,12 +20,19 @@ if TYPE_CHECKING:
     from gpubench.store import ResultsFolder, StoredAttempt
 
 
+@with_cluster_options
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark, or one of its runs.")],
     output: ResultsOption = DEFAULT_RESULTS,
+    cluster: ClusterChoice | None = None,
 ) -> None:
     """Show a benchmark's runs, or everything known of one run."""
     with reported_errors():
+        if cluster is not None:
+            from gpubench.cli.on_cluster.showing import show_on_cluster
+
+            show_on_cluster(name, cluster)
+            return
         from gpubench.cli.console import make_console
         from gpubench.cli.present import print_report
         from gpubench.cli.report_input import read_report_input

@@ -1,0 +1,143 @@
+"""A connection to one cluster, and what its API's answers mean to a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kubernetes import client, config
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
+from urllib3 import disable_warnings
+from urllib3.exceptions import HTTPError, InsecureRequestWarning, MaxRetryError
+
+from gpubench.cluster import ClusterChoice
+from gpubench.cluster.errors import ClusterError, NotFoundError
+
+REQUEST_TIMEOUT = (5.0, 60.0)
+"""Seconds to connect, and to wait for an answer."""
+IN_A_POD = "in this pod"
+NOT_INSTALLED = (
+    "gpubench is not installed in this cluster (it knows no gpubench.io resources); "
+    "`gpubench crd | kubectl apply --server-side -f -` or the Helm chart installs them"
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster, and the namespace that commands are about."""
+
+    api: client.ApiClient
+    namespace: str
+    context: str
+    """Name of the kubeconfig's context, for messages."""
+
+    def in_namespace(self, namespace: str) -> Cluster:
+        """Return the same cluster with another namespace."""
+        return replace(self, namespace=namespace)
+
+    @property
+    def objects(self) -> client.CustomObjectsApi:
+        """The API of gpubench's own resources."""
+        return client.CustomObjectsApi(self.api)
+
+    @property
+    def core(self) -> client.CoreV1Api:
+        """The API of pods and namespaces."""
+        return client.CoreV1Api(self.api)
+
+    @contextmanager
+    def asking(self, what: str) -> Iterator[None]:
+        """Turn what goes wrong while the block asks for `what` into one clear line.
+
+        Raises:
+            NotFoundError: it is not there.
+            ClusterError: the cluster cannot be reached, or does not want to.
+        """
+        try:
+            yield
+        except ApiException as error:
+            raise self._meaning(error, what) from None
+        except MaxRetryError as error:
+            raise self._unreachable(error.reason or error) from None
+        except HTTPError as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, reason: Exception) -> ClusterError:
+        where = self.api.configuration.host
+        # The innermost words: "... Failed to establish a new connection: [Errno 111] refused".
+        words = str(reason).rsplit(": ", 1)[-1].strip("()' ")
+        return ClusterError(
+            f"cannot reach the cluster of context {self.context} at {where}: {words}"
+        )
+
+    def _meaning(self, error: ApiException, what: str) -> ClusterError:
+        status = answer_of(error)
+        message = status.get("message") or error.reason or "no reason given"
+        match error.status:
+            case 401:
+                return ClusterError(
+                    f"the cluster does not accept the credentials of context {self.context}"
+                )
+            case 403:
+                return ClusterError(f"not allowed to read or change {what}: {message}")
+            case 404 if not status:
+                # Of an object that is missing the API server says so; of a whole path, nothing.
+                return ClusterError(NOT_INSTALLED)
+            case 404:
+                return NotFoundError(f"{what}: {message}")
+        return ClusterError(f"{what}: {message}")
+
+
+def answer_of(error: ApiException) -> dict[str, Any]:
+    """Return the Status object that the API server sent with an error, empty if it sent none."""
+    try:
+        status = json.loads(error.body or "")
+    except ValueError:
+        return {}
+    return status if isinstance(status, dict) else {}
+
+
+def connect(choice: ClusterChoice) -> Cluster:
+    """Connect as kubectl would: by the kubeconfig, or by the account of the pod this runs in.
+
+    Raises:
+        ClusterError: there is no kubeconfig, or no such context in it.
+    """
+    # Whoever writes insecure-skip-tls-verify into a kubeconfig knows; kubectl says nothing either.
+    disable_warnings(InsecureRequestWarning)
+    path = str(choice.kubeconfig) if choice.kubeconfig else KUBE_CONFIG_DEFAULT_LOCATION
+    try:
+        contexts, current = config.list_kube_config_contexts(path)
+    except ConfigException as error:
+        if choice.kubeconfig is None and choice.context is None:
+            return _connect_in_pod(choice, path)
+        msg = f"no kubeconfig at {path}: {error}"
+        raise ClusterError(msg) from None
+    names = [context["name"] for context in contexts]
+    name = choice.context or (current or {}).get("name")
+    if name not in names:
+        msg = f"--context {name}: not in {path}; there are: {', '.join(names) or 'none'}"
+        raise ClusterError(msg)
+    chosen = next(context for context in contexts if context["name"] == name)
+    try:
+        api = config.new_client_from_config(config_file=path, context=name)
+    except ConfigException as error:
+        msg = f"{path}: context {name} cannot be used: {error}"
+        raise ClusterError(msg) from None
+    namespace = choice.namespace or chosen["context"].get("namespace") or "default"
+    return Cluster(api, namespace, str(name))
+
+
+def _connect_in_pod(choice: ClusterChoice, path: str) -> Cluster:
+    configuration = client.Configuration()
+    try:
+        config.load_incluster_config(client_configuration=configuration)
+    except ConfigException:
+        msg = f"no kubeconfig at {path}; name one by --kubeconfig or KUBECONFIG"
+        raise ClusterError(msg) from None
+    return Cluster(client.ApiClient(configuration), choice.namespace or "default", IN_A_POD)
