@@ -1,0 +1,3 @@
+module gpubench.local/pause
+
+go 1.26
