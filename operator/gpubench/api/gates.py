@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gpubench.api.enums import AcceptanceMetric, GateName
+from gpubench.api.compact import CompactResult
+from gpubench.api.enums import AcceptanceMetric, GateName, ValidityStatus
 from gpubench.api.execution import AcceptanceRule
 from gpubench.api.result import Gate, RunResult, Validity
+from gpubench.api.run import FailedGate, RunValidity
 
 
 def metric_value(result: RunResult, metric: AcceptanceMetric) -> float | None:
@@ -21,9 +23,21 @@ def metric_value(result: RunResult, metric: AcceptanceMetric) -> float | None:
             return iteration.mean if iteration else None
 
 
-def acceptance_gate(result: RunResult, rule: AcceptanceRule) -> Gate:
-    """Judge a result by one rule; a value that is missing does not pass."""
-    value = metric_value(result, rule.metric)
+def compact_metric_value(result: CompactResult, metric: AcceptanceMetric) -> float | None:
+    """Return the value that a rule looks at, None where the result has none."""
+    match metric:
+        case AcceptanceMetric.ACCURACY:
+            return result.accuracy
+        case AcceptanceMetric.FINAL_LOSS:
+            return result.final_loss
+        case AcceptanceMetric.THROUGHPUT:
+            return result.samples_per_second
+        case AcceptanceMetric.ITERATION_SECONDS:
+            return result.iteration.mean if result.iteration else None
+
+
+def acceptance_gate(value: float | None, rule: AcceptanceRule) -> Gate:
+    """Judge the value that a rule looks at; one that is missing does not pass."""
     bounds = [
         f"{word} {bound}"
         for word, bound in (("at least", rule.at_least), ("at most", rule.at_most))
@@ -47,5 +61,16 @@ def with_acceptance(result: RunResult, rules: list[AcceptanceRule]) -> RunResult
     if result.validity is None:
         return result
     kept = [gate for gate in result.validity.gates if gate.name is not GateName.ACCEPTANCE]
-    gates = kept + [acceptance_gate(result, rule) for rule in rules]
+    gates = kept + [acceptance_gate(metric_value(result, rule.metric), rule) for rule in rules]
     return result.model_copy(update={"validity": Validity.from_gates(gates)})
+
+
+def compact_validity(result: CompactResult, rules: list[AcceptanceRule]) -> RunValidity | None:
+    """Judge what a pod handed over by these rules; None for an attempt that failed."""
+    if result.validity is None:
+        return None
+    failed = [FailedGate(name=g) for g in result.failed_gates if g is not GateName.ACCEPTANCE]
+    gates = [acceptance_gate(compact_metric_value(result, r.metric), r) for r in rules]
+    failed += [FailedGate(name=g.name, message=g.message) for g in gates if not g.passed]
+    status = ValidityStatus.INVALID if failed else ValidityStatus.VALID
+    return RunValidity(status=status, failed_gates=failed)

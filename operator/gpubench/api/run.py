@@ -12,8 +12,9 @@ from gpubench.api.compact import CompactResult
 from gpubench.api.enums import AttemptState, FailureClass, GateName, RunPhase, ValidityStatus
 from gpubench.api.sweep import GpuCount
 
-MAX_ATTEMPTS = 11
-"""The first attempt and as many retries as `execution.retryLimit` allows."""
+MAX_ATTEMPTS = 40
+"""The first attempt, as many retries as `execution.retryLimit` allows, and those that nobody is to
+blame for."""
 MAX_MESSAGE_LENGTH = 1024
 
 PointHash = Annotated[str, Field(pattern=r"^[a-z2-7]{10}$", max_length=10)]

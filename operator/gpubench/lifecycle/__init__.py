@@ -6,14 +6,22 @@ Nothing here touches Kubernetes, processes, files or the clock. The local shell 
 decisions to processes; the operator applies the same ones to jobs.
 """
 
+from gpubench.api.enums import AttemptState
+from gpubench.lifecycle.benchmark_status import (
+    Observation,
+    Obstacle,
+    is_worth_writing,
+    make_rejected_status,
+    make_status,
+)
 from gpubench.lifecycle.decisions import Decision, StartAttempt, StopAttempt, decide
 from gpubench.lifecycle.observed import (
-    AttemptState,
     Capacity,
     ObservedAttempt,
     ObservedRun,
     Policy,
 )
+from gpubench.lifecycle.records import finished_attempts, make_run_status
 from gpubench.lifecycle.retries import RETRY_RULES, RetryRule
 from gpubench.lifecycle.runs import RunState, budget_is_spent, run_state
 from gpubench.lifecycle.summary import Summary, summarize
@@ -23,8 +31,10 @@ __all__ = [
     "AttemptState",
     "Capacity",
     "Decision",
+    "Observation",
     "ObservedAttempt",
     "ObservedRun",
+    "Obstacle",
     "Policy",
     "RetryRule",
     "RunState",
@@ -33,6 +43,11 @@ __all__ = [
     "Summary",
     "budget_is_spent",
     "decide",
+    "finished_attempts",
+    "is_worth_writing",
+    "make_rejected_status",
+    "make_run_status",
+    "make_status",
     "run_state",
     "summarize",
 ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpubench.api.enums import FailureClass, Isolation
-from gpubench.lifecycle.observed import Capacity, ObservedRun, Policy
+from gpubench.api.enums import AttemptState, FailureClass, Isolation
+from gpubench.lifecycle.observed import Capacity, ObservedAttempt, ObservedRun, Policy
 from gpubench.lifecycle.runs import budget_is_spent, run_state
 
 SUPERVISOR_GRACE_SECONDS = 60
@@ -57,10 +57,21 @@ def _stop_all(runs: Sequence[ObservedRun]) -> Iterator[StopAttempt]:
 def _stop_overdue(policy: Policy, runs: Sequence[ObservedRun], now: float) -> Iterator[StopAttempt]:
     for run in runs:
         live = run.live
-        allowed = policy.timeout_seconds + SUPERVISOR_GRACE_SECONDS
-        if live is not None and now - live.started_at > allowed:
+        if live is None:
+            continue
+        if live.state is AttemptState.PENDING:
+            if _has_not_started(live, policy, now):
+                seconds = policy.start_timeout_seconds
+                message = f"not started after {seconds} s: {live.message or 'no reason is known'}"
+                yield StopAttempt(run.name, live.number, FailureClass.ENVIRONMENT, message)
+        elif now - live.started_at > policy.timeout_seconds + SUPERVISOR_GRACE_SECONDS:
             message = f"still running {SUPERVISOR_GRACE_SECONDS} s after its deadline"
             yield StopAttempt(run.name, live.number, FailureClass.TIMEOUT, message)
+
+
+def _has_not_started(attempt: ObservedAttempt, policy: Policy, now: float) -> bool:
+    allowed = policy.start_timeout_seconds
+    return allowed is not None and not attempt.queued and now - attempt.started_at > allowed
 
 
 def _start_ready(
@@ -71,7 +82,8 @@ def _start_ready(
     running = [run for run in runs if run.live is not None]
     live_count = len(running)
     free_gpus = capacity.gpus - sum(run.gpus for run in running)
-    most_at_once = 1 if policy.isolation is Isolation.EXCLUSIVE_NODE else len(runs)
+    exclusive = policy.isolation is Isolation.EXCLUSIVE_NODE
+    most_at_once = capacity.nodes if exclusive else len(runs)
     if policy.parallelism is not None:
         most_at_once = min(most_at_once, policy.parallelism)
     for run in runs:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Self
 
 from gpubench.api.benchmark import GPUBenchmarkSpec
-from gpubench.api.enums import FailureClass, Isolation, ValidityStatus
+from gpubench.api.enums import AttemptState, FailureClass, Isolation, ValidityStatus
 
-
-class AttemptState(StrEnum):
-    """Where an attempt is."""
-
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
+LIVE_STATES = (AttemptState.PENDING, AttemptState.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -25,11 +18,15 @@ class ObservedAttempt:
     number: int
     state: AttemptState
     started_at: float
+    """When it began to run; while it is pending, when it was made."""
     ended_at: float | None = None
     failure: FailureClass | None = None
     message: str = ""
+    """Why it failed, or what a pending one waits for."""
     validity: ValidityStatus | None = None
     throughput: float | None = None
+    queued: bool = False
+    """Whether it waits in a queue that may let it wait as long as it likes."""
 
     @property
     def seconds(self) -> float | None:
@@ -59,8 +56,8 @@ class ObservedRun:
 
     @property
     def live(self) -> ObservedAttempt | None:
-        """The attempt that is running."""
-        return next((a for a in self.attempts if a.state is AttemptState.RUNNING), None)
+        """The attempt that is running, or about to."""
+        return next((a for a in self.attempts if a.state in LIVE_STATES), None)
 
     @property
     def counted_failures(self) -> tuple[ObservedAttempt, ...]:
@@ -80,6 +77,8 @@ class Capacity:
 
     gpus: int
     """GPUs (on a CPU, ranks) at the same time."""
+    nodes: int = 1
+    """Nodes that could run one of the runs."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,11 @@ class Policy:
     retry_backoff_seconds: int
     failure_budget: int | None
     suspended: bool
+    start_timeout_seconds: int | None = None
+    """Longest time that an attempt may be pending; None where nothing is ever pending."""
 
     @classmethod
-    def from_spec(cls, spec: GPUBenchmarkSpec) -> Self:
+    def from_spec(cls, spec: GPUBenchmarkSpec, start_timeout_seconds: int | None = None) -> Self:
         """Take from a spec what decisions depend on."""
         execution = spec.execution
         return cls(
@@ -106,4 +107,5 @@ class Policy:
             retry_backoff_seconds=execution.retry_backoff_seconds,
             failure_budget=execution.failure_budget,
             suspended=spec.suspend,
+            start_timeout_seconds=start_timeout_seconds,
         )

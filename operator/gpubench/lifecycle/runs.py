@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpubench.api.enums import RunPhase, ValidityStatus
+from gpubench.api.enums import AttemptState, RunPhase, ValidityStatus
 from gpubench.lifecycle.observed import ObservedRun, Policy
 from gpubench.lifecycle.retries import may_retry, retry_at
 
@@ -29,13 +29,19 @@ def run_state(run: ObservedRun, policy: Policy) -> RunState:
     if accepted is not None:
         valid = accepted.validity is ValidityStatus.VALID
         return RunState(RunPhase.SUCCEEDED if valid else RunPhase.INVALID)
-    if run.live is not None:
-        return RunState(RunPhase.RUNNING)
     failures = run.counted_failures
+    if run.live is not None:
+        return RunState(_live_phase(run.live.state, retrying=bool(failures)))
     if not may_retry(failures, policy):
         return RunState(RunPhase.FAILED)
     phase = RunPhase.RETRYING if failures else RunPhase.PENDING
     return RunState(phase, ready_at=retry_at(failures, policy))
+
+
+def _live_phase(state: AttemptState, *, retrying: bool) -> RunPhase:
+    if state is AttemptState.RUNNING:
+        return RunPhase.RUNNING
+    return RunPhase.RETRYING if retrying else RunPhase.PENDING
 
 
 def budget_is_spent(runs: Sequence[ObservedRun], policy: Policy) -> bool:

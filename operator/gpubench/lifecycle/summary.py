@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gpubench.api.benchmark import Progress
-from gpubench.api.enums import BenchmarkPhase, RunPhase, ValidityStatus
-from gpubench.lifecycle.observed import AttemptState, ObservedAttempt, ObservedRun, Policy
+from gpubench.api.enums import AttemptState, BenchmarkPhase, RunPhase, ValidityStatus
+from gpubench.lifecycle.observed import ObservedAttempt, ObservedRun, Policy
 from gpubench.lifecycle.runs import budget_is_spent, run_state
 
 PENDING_PHASES = (RunPhase.PENDING, RunPhase.RETRYING)
@@ -47,7 +47,7 @@ def summarize(policy: Policy, runs: Sequence[ObservedRun], now: float) -> Summar
         failed=counts[RunPhase.FAILED],
     )
     spent = budget_is_spent(runs, policy)
-    attempts = [attempt for run in runs for attempt in run.attempts]
+    attempts = [attempt for run in runs for attempt in _begun(run)]
     phase = _phase(policy, progress, budget_spent=spent, started=bool(attempts))
     over = phase in (BenchmarkPhase.COMPLETED, BenchmarkPhase.FAILED)
     best = max(_valid_throughputs(runs), default=None)
@@ -81,8 +81,13 @@ def _gpu_seconds(runs: Sequence[ObservedRun], now: float) -> float:
     return sum(
         run.gpus * max((attempt.ended_at or now) - attempt.started_at, 0.0)
         for run in runs
-        for attempt in run.attempts
+        for attempt in _begun(run)
     )
+
+
+def _begun(run: ObservedRun) -> list[ObservedAttempt]:
+    """Return the attempts that have had a device."""
+    return [attempt for attempt in run.attempts if attempt.state is not AttemptState.PENDING]
 
 
 def _valid_throughputs(runs: Sequence[ObservedRun]) -> list[tuple[float, str]]:
@@ -100,15 +105,19 @@ def _estimated_completion(policy: Policy, runs: Sequence[ObservedRun], now: floa
     finished = [(run, attempt) for run in runs for attempt in _succeeded(run)]
     if not finished:
         return None
-    concurrent = max(sum(run.live is not None for run in runs), 1)
+    concurrent = max(sum(_is_running(run) for run in runs), 1)
     remaining = 0.0
     for run in runs:
         if run_state(run, policy).is_finished:
             continue
         expected = _expected_seconds(run, finished)
-        elapsed = now - run.live.started_at if run.live is not None else 0.0
+        elapsed = now - run.live.started_at if run.live and _is_running(run) else 0.0
         remaining += max(expected - elapsed, 0.0)
     return now + remaining / concurrent
+
+
+def _is_running(run: ObservedRun) -> bool:
+    return run.live is not None and run.live.state is AttemptState.RUNNING
 
 
 def _succeeded(run: ObservedRun) -> list[ObservedAttempt]:

@@ -28,13 +28,20 @@ def deliver(result: RunResult, attempt_folder: Path) -> RunResult:
     """
     complete = result.model_copy(update={"artifacts": list(_artifacts(attempt_folder))})
     document = complete.to_document()
-    message = compact_result(complete, json.loads(document)["digest"]).to_message()
-    termination_log = os.environ.get(TERMINATION_LOG_VARIABLE)
-    if termination_log:
-        Path(termination_log).write_text(message, encoding="utf-8")
+    message = hand_over(complete)
     write_atomically(attempt_folder / COMPACT_FILE, message)
     write_atomically(attempt_folder / RESULT_FILE, document)
     return complete
+
+
+def hand_over(result: RunResult) -> str:
+    """Write the compact form to the termination message, where there is one, and return it."""
+    digest = json.loads(result.to_document())["digest"]
+    message = compact_result(result, digest).to_message()
+    termination_log = os.environ.get(TERMINATION_LOG_VARIABLE)
+    if termination_log:
+        Path(termination_log).write_text(message, encoding="utf-8")
+    return message
 
 
 def _artifacts(attempt_folder: Path) -> Iterable[Artifact]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gpubench.api.enums import GateName
-from gpubench.api.gates import acceptance_gate
+from gpubench.api.gates import acceptance_gate, metric_value
 from gpubench.api.result import Gate, Quality, RunResult, Telemetry, Timing, Validity, Work
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.reporting.rank_report import RankReport
@@ -34,13 +34,13 @@ def judge(result: RunResult, spec: RunSpec, reports: Sequence[RankReport]) -> Ru
         gates += [clocks_gate(result.telemetry), exclusive_device_gate(result.telemetry)]
     if profile_is_asked_for(spec) or result.profile is not None:
         gates.append(profile_gate(result))
-    gates += [acceptance_gate(result, rule) for rule in spec.acceptance]
+    gates += [acceptance_gate(metric_value(result, rule.metric), rule) for rule in spec.acceptance]
     return result.model_copy(update={"validity": Validity.from_gates(gates)})
 
 
 def steady_steps_gate(timing: Timing) -> Gate:
     """Enough steps for a steady-state mean."""
-    steady = timing.iteration.count if timing.iteration else 0
+    steady = (timing.iteration.count if timing.iteration else None) or 0
     return Gate(
         name=GateName.STEADY_STEPS,
         passed=steady >= MIN_STEADY_STEPS,

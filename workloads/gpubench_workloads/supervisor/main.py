@@ -21,8 +21,9 @@ from gpubench_workloads.reporting.progress_writer import ProgressWriter
 from gpubench_workloads.reporting.rank_report import RankReport, read_rank_report
 from gpubench_workloads.sampling.sampler import GpuSampler
 from gpubench_workloads.supervisor.assemble import failed_result, gather_steps, succeeded_result
+from gpubench_workloads.supervisor.attempt_folder import make_attempt_folder
 from gpubench_workloads.supervisor.classify import Ending, classify
-from gpubench_workloads.supervisor.deliver import deliver
+from gpubench_workloads.supervisor.deliver import deliver, hand_over
 from gpubench_workloads.supervisor.gates import judge
 from gpubench_workloads.supervisor.kernel_kills import kernel_oom_kills
 from gpubench_workloads.supervisor.launch import RankProcesses, process_count
@@ -64,16 +65,23 @@ def main(arguments: list[str] | None = None) -> int:
         die_with_parent(options.parent_pid)
     adopt_orphans()
     stop_request = StopRequest()
+    folder = Path(options.output)
     try:
-        spec = RunSpec.model_validate_json(Path(options.spec).read_text(encoding="utf-8"))
+        spec_text = Path(options.spec).read_text(encoding="utf-8")
+        spec = RunSpec.model_validate_json(spec_text)
     except (OSError, ValidationError) as error:
         print(f"{options.spec}: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     if options.check:
-        return _check(spec, Path(options.output))
+        return _check(spec, folder)
+    if options.make_output:
+        try:
+            make_attempt_folder(folder, spec_text)
+        except OSError as error:
+            return _refuse_folder(spec, folder, error)
     attempt = Attempt(
         spec=spec,
-        folder=Path(options.output),
+        folder=folder,
         grace_seconds=options.grace_seconds,
         started_at=datetime.now(UTC),
         started_monotonic=time.monotonic(),
@@ -101,6 +109,11 @@ def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--parent-pid", type=int, help="end at once when this parent process ends")
     parser.add_argument(
+        "--make-output",
+        action="store_true",
+        help="make the attempt's folder; what is there is moved aside",
+    )
+    parser.add_argument(
         "--check", action="store_true", help="only check that everything needed is there"
     )
     return parser.parse_args(arguments)
@@ -115,6 +128,16 @@ def _check(spec: RunSpec, folder: Path) -> int:
         print(failure.model_dump_json(by_alias=True, exclude_none=True))
         return EXIT_FAILED
     return EXIT_SUCCEEDED
+
+
+def _refuse_folder(spec: RunSpec, folder: Path, error: OSError) -> int:
+    """Tell whoever waits that there is no folder for the result, and return the exit code."""
+    message = f"results folder {error.filename or folder}: {error.strerror or error}"
+    print(message, file=sys.stderr)
+    failure = Failure(failure_class=FailureClass.ENVIRONMENT, message=message)
+    now = datetime.now(UTC)
+    hand_over(failed_result(spec, failure, build_provenance([], now, now)))
+    return EXIT_NOT_DELIVERED
 
 
 def _run(attempt: Attempt, stop_request: StopRequest) -> RunResult:

@@ -1,0 +1,36 @@
+"""Labels by which runs, jobs and pods are found again."""
+
+from __future__ import annotations
+
+from gpubench.sweep.names import run_name_prefix
+
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "gpubench"
+SELECTOR = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
+BENCHMARK_LABEL = "gpubench.io/benchmark"
+BENCHMARK_UID_LABEL = "gpubench.io/benchmark-uid"
+RUN_LABEL = "gpubench.io/run"
+ATTEMPT_LABEL = "gpubench.io/attempt"
+
+
+def benchmark_labels(benchmark: str, benchmark_uid: str) -> dict[str, str]:
+    """Return the labels of everything that belongs to a benchmark.
+
+    A benchmark's name may be longer than a label's value, so the label holds it as its runs'
+    names begin; the uid tells apart a benchmark that was deleted and made again.
+    """
+    return {
+        MANAGED_BY_LABEL: MANAGED_BY,
+        BENCHMARK_LABEL: run_name_prefix(benchmark),
+        BENCHMARK_UID_LABEL: benchmark_uid,
+    }
+
+
+def run_labels(benchmark: str, benchmark_uid: str, run: str) -> dict[str, str]:
+    """Return the labels of a run."""
+    return benchmark_labels(benchmark, benchmark_uid) | {RUN_LABEL: run}
+
+
+def attempt_labels(benchmark: str, benchmark_uid: str, run: str, attempt: int) -> dict[str, str]:
+    """Return the labels of an attempt's job and pod."""
+    return run_labels(benchmark, benchmark_uid, run) | {ATTEMPT_LABEL: str(attempt)}

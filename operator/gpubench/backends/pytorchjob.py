@@ -1,0 +1,54 @@
+"""PyTorchJob of the Kubeflow training-operator: one Master, never restarted by it.
+
+Retries are new jobs of ours: restartPolicy ExitCode loops for ever at exit codes from 128
+(kubeflow/training-operator#2045), and its activeDeadlineSeconds only looks when something else
+happens (#3358), so deadlines are ours, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpubench.backends.pod_template import JobRequest, build_pod_template
+from gpubench.backends.states import JobBackend, JobPhase, Object, true_conditions
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def build_pytorch_job(request: JobRequest) -> dict[str, Any]:
+    """Return the PyTorchJob of an attempt; with a queue it is made suspended: Kueue starts it."""
+    metadata = request.metadata
+    run_policy: dict[str, Any] = {"cleanPodPolicy": "None"}
+    if request.execution.queue_name:
+        metadata["labels"] = metadata["labels"] | {QUEUE_LABEL: request.execution.queue_name}
+        run_policy["suspend"] = True
+    master = {
+        "replicas": 1,
+        "restartPolicy": "Never",
+        "template": build_pod_template(request),
+    }
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": metadata,
+        "spec": {"runPolicy": run_policy, "pytorchReplicaSpecs": {"Master": master}},
+    }
+
+
+def read_phase(job: Object) -> tuple[JobPhase, str]:
+    """Return where a PyTorchJob stands by its conditions."""
+    conditions = true_conditions(job)
+    for kind, phase in (("Succeeded", JobPhase.SUCCEEDED), ("Failed", JobPhase.FAILED)):
+        if kind in conditions:
+            return phase, conditions[kind]
+    if job["spec"].get("runPolicy", {}).get("suspend"):
+        return JobPhase.QUEUED, "waits for its queue to admit it"
+    return JobPhase.ACTIVE, ""
+
+
+PYTORCH_JOB = JobBackend(
+    api_version="kubeflow.org/v1",
+    kind="PyTorchJob",
+    build_job=build_pytorch_job,
+    read_phase=read_phase,
+)

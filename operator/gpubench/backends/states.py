@@ -1,0 +1,84 @@
+"""What a job's own status says, the same for every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from gpubench.backends.labels import ATTEMPT_LABEL, BENCHMARK_UID_LABEL, RUN_LABEL
+from gpubench.backends.pod_template import JobRequest
+from gpubench.lifecycle.timestamps import from_timestamp
+
+Manifest = dict[str, Any]
+Object = Mapping[str, Any]
+"""A Kubernetes object as the API server sends it."""
+
+
+class JobPhase(StrEnum):
+    """Where a job stands by its own account."""
+
+    QUEUED = "Queued"
+    """Suspended until a queue admits it."""
+    ACTIVE = "Active"
+    """Its pod exists or is about to."""
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """An attempt's job. Times are seconds since the epoch."""
+
+    run: str
+    attempt: int
+    benchmark_uid: str
+    namespace: str
+    name: str
+    uid: str
+    kind: str
+    phase: JobPhase
+    message: str
+    created_at: float
+    deleting: bool
+
+
+@dataclass(frozen=True)
+class JobBackend:
+    """How one kind of Kubernetes object executes an attempt."""
+
+    api_version: str
+    kind: str
+    build_job: Callable[[JobRequest], Manifest]
+    read_phase: Callable[[Object], tuple[JobPhase, str]]
+    """Status of the object -> its phase, and a sentence where there is one."""
+
+
+def read_job(backend: JobBackend, job: Object) -> JobState | None:
+    """Return a job's state, None if it is not one of ours."""
+    metadata = job["metadata"]
+    labels = metadata.get("labels", {})
+    run, attempt = labels.get(RUN_LABEL), labels.get(ATTEMPT_LABEL, "")
+    if not run or not attempt.isdecimal():
+        return None
+    phase, message = backend.read_phase(job)
+    return JobState(
+        run=run,
+        attempt=int(attempt),
+        benchmark_uid=labels.get(BENCHMARK_UID_LABEL, ""),
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        kind=backend.kind,
+        phase=phase,
+        message=message,
+        created_at=from_timestamp(metadata["creationTimestamp"]),
+        deleting="deletionTimestamp" in metadata,
+    )
+
+
+def true_conditions(job: Object) -> dict[str, str]:
+    """Return the messages of the conditions that hold, by type."""
+    conditions = (job.get("status") or {}).get("conditions") or []
+    return {c["type"]: c.get("message") or "" for c in conditions if c["status"] == "True"}

@@ -1,0 +1,95 @@
+"""What whoever installs the operator decides, in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from pydantic import Field, ValidationError
+
+from gpubench.api.base import ApiModel, DnsName
+from gpubench.api.enums import WorkloadKind
+from gpubench.api.problems import describe_validation_error
+from gpubench.api.schema import structural_schema
+from gpubench.backends import PodSettings
+
+
+class SettingsError(ValueError):
+    """The settings file cannot be used; its text has one line per problem."""
+
+
+class Images(ApiModel):
+    """Default image of each workload."""
+
+    image_recognition: str = ""
+    """For workload.imageRecognition."""
+    llm_tuning: str = ""
+    """For workload.llmTuning."""
+
+
+class OperatorSettings(ApiModel):
+    """The operator's settings."""
+
+    namespaces: list[DnsName] = []
+    """Namespaces to work in; none means all."""
+    lease_name: DnsName = "gpubench-operator"
+    """Lease that the acting replica holds, in the operator's own namespace."""
+    lease_seconds: Annotated[int, Field(ge=3, le=600)] = 30
+    """How long a replica that died still keeps the others from acting."""
+    http_port: Annotated[int, Field(ge=1, le=65_535)] = 8080
+    """Port of /metrics, /healthz and /readyz."""
+    images: Images = Images()
+    """Default images."""
+    allowed_images: list[str] = []
+    """Shell patterns of images that a benchmark may name beside the default ones."""
+    allowed_priority_classes: list[str] = []
+    """Priority classes that a benchmark may name."""
+    image_pull_secrets: list[DnsName] = []
+    """Pull secrets that every pod gets; they must be in the benchmark's namespace."""
+    gpu_resource: str = "nvidia.com/gpu"
+    """What pods ask for where they want GPUs."""
+    simulated_gpus: bool = False
+    """Pods ask for GPUs but train on their CPU: for a cluster whose device plugin is a fake."""
+    run_as_user: Annotated[int, Field(ge=1, le=2**31 - 1)] = 65532
+    """User and group of workload pods."""
+    runtime_class_name: DnsName | None = None
+    """Runtime class of workload pods, such as `nvidia`."""
+    start_timeout_seconds: Annotated[int, Field(ge=10, le=604_800)] = 1800
+    """Longest time that a pod may take to start, before its attempt is given up."""
+    max_gpus: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """GPUs that all benchmarks together may ask for; by default as many as nodes have."""
+
+    @property
+    def pods(self) -> PodSettings:
+        """The part that decides about pods."""
+        return PodSettings(
+            images={
+                WorkloadKind.IMAGE_RECOGNITION: self.images.image_recognition,
+                WorkloadKind.LLM_TUNING: self.images.llm_tuning,
+            },
+            image_pull_secrets=tuple(self.image_pull_secrets),
+            gpu_resource=self.gpu_resource,
+            simulated_gpus=self.simulated_gpus,
+            run_as_user=self.run_as_user,
+            runtime_class_name=self.runtime_class_name,
+        )
+
+
+def read_settings(path: Path) -> OperatorSettings:
+    """Read the settings file.
+
+    Raises:
+        SettingsError: it cannot be read, or holds what it may not.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        msg = f"{path}: {error}"
+        raise SettingsError(msg) from None
+    try:
+        return OperatorSettings.model_validate(values or {})
+    except ValidationError as error:
+        problems = describe_validation_error(error, structural_schema(OperatorSettings))
+        lines = [f"{path}: {problem}" for problem in problems]
+        raise SettingsError("\n".join(lines)) from None
