@@ -10,10 +10,11 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo check static format unit test generate verify docs bench lock clean distclean
+.PHONY: help venv demo check static format unit test generate verify docs bench lock clean distclean \
+	cluster-up cluster-down cluster-status
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: ## Make or refresh .venv from the lock files
 	@scripts/bootstrap.sh
@@ -52,6 +53,15 @@ verify: generate ## Generate, then fail if that changed anything
 
 bench: venv ## Measure gpubench itself
 	$(BIN)/pytest tests/bench -s
+
+cluster-up: venv ## Start a real Kubernetes here, or what of it does not run (root, Debian)
+	$(BIN)/python -m tests.e2e.cluster up $(CLUSTER_ARGS)
+
+cluster-down: venv ## End it; its images stay (CLUSTER_ARGS=--purge removes them, too)
+	$(BIN)/python -m tests.e2e.cluster down $(CLUSTER_ARGS)
+
+cluster-status: venv ## Tell which of its parts run
+	$(BIN)/python -m tests.e2e.cluster status
 
 lock: venv ## Resolve the lock files again (UPGRADE=--upgrade takes newer versions)
 	$(COMPILE) $(UPGRADE) --group pyproject.toml:bootstrap -o requirements/uv.txt

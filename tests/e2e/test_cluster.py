@@ -78,7 +78,7 @@ def test_the_webhook_refuses_a_job_without_its_container(cluster: Cluster, names
     job = json.loads(pytorch_job("nameless", "pass"))
     pod = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     pod["containers"][0]["name"] = "other"
-    with pytest.raises(ClusterError, match="default container \\(pytorch\\)"):
+    with pytest.raises(ClusterError, match="with name pytorch"):
         cluster.apply(json.dumps(job), f"--namespace={namespace}")
 
 

@@ -125,7 +125,8 @@ def up(layout: Layout, say: Callable[[str], None], *, keep: bool = False) -> Clu
         packages.install_missing(say)
         build_missing(say)
         network.require_free(layout)
-        if not processes.pids(layout.state, "kube-apiserver"):
+        fresh = not processes.pids(layout.state, "etcd")
+        if fresh:
             _tear_down(layout)
             layout.make_folders()
             if not keep:
@@ -138,7 +139,7 @@ def up(layout: Layout, say: Callable[[str], None], *, keep: bool = False) -> Clu
         control_plane.start(layout)
         control_plane.make_name_service(layout)
         say("starting the node")
-        node.start_containerd(layout)
+        node.start_containerd(layout, forget=fresh)
         images.load_pause(layout)
         node.start_kube_proxy(layout)
         node.start_kubelet(layout)
@@ -155,6 +156,11 @@ def down(layout: Layout, *, purge: bool = False) -> None:
     with _lock(layout):
         if network.owner() in (None, str(layout.state)):
             _tear_down(layout)
+        builder = images.builder(layout)
+        if builder is None:
+            node.unmount_below(layout.image_store)
+        elif purge:
+            raise ClusterError(f"process {builder} still builds an image in {layout.image_store}")
         if purge:
             shutil.rmtree(layout.state)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -123,6 +124,16 @@ def load_program(program: Path, image: str, path: str, layout: Layout) -> str:
 def load_pause(layout: Layout) -> None:
     """The image that holds each pod's namespaces open."""
     load_program(layout.binaries / "pause", PAUSE_IMAGE, "/pause", layout)
+
+
+def builder(layout: Layout) -> int | None:
+    """The process that builds an image in our store now, if there is one."""
+    store = str(layout.image_store)
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and store in (folder / "cmdline").read_text(errors="replace"):
+                return int(folder.name)
+    return None
 
 
 def _commit_folder(

@@ -100,8 +100,10 @@ def remove(layout: Layout) -> None:
     for family, table in (("inet", TABLE), *KUBE_PROXY_TABLES):
         if succeeds("nft", "list", "table", family, table):
             run("nft", "delete", "table", family, table)
-    for leftover in Path("/var/lib/cni/results").glob(f"{BRIDGE}-*"):
-        leftover.unlink(missing_ok=True)
+    for result in Path("/var/lib/cni/results").glob("*-*"):
+        # Each names the network namespace of its pod, which lay in our folder.
+        if f"{layout.state}/" in result.read_text(encoding="utf-8"):
+            result.unlink()
     _restore_switches(layout)
     shutil.rmtree(layout.network, ignore_errors=True)
 

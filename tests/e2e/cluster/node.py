@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 from pathlib import Path
+from urllib.request import urlopen
 
 import yaml
 
@@ -25,13 +26,14 @@ from tests.e2e.cluster.layout import (
 PAUSE_IMAGE = "localhost/gpubench-pause:1"
 PARTS = ("kubelet", "kube-proxy", "containerd")
 SHIM = "containerd-shim-runc-v2"
+KUBELET_HEALTH = "127.0.0.1:22248"
 
 
-def start_containerd(layout: Layout) -> None:
-    """Start containerd; containers that an earlier cluster left in its books are struck out."""
+def start_containerd(layout: Layout, *, forget: bool) -> None:
+    """Start containerd; if told so, without the containers that an earlier cluster left."""
     if not processes.pids(layout.state, "containerd"):
         _launch_containerd(layout)
-        if forget_containers(layout):
+        if forget and forget_containers(layout):
             # It read its books when it started: once more, with clean ones.
             processes.end(layout.state, ["containerd"])
             _launch_containerd(layout)
@@ -79,10 +81,17 @@ def start_kubelet(layout: Layout, *, timeout: float = 60) -> None:
 
     def ready() -> bool:
         processes.must_live(layout.state, "kubelet", log)
-        return is_ready(layout) and bool(processes.pids(layout.state, "kubelet"))
+        # A node that was ready before counts as ready for a while: ask the kubelet, too.
+        return _kubelet_answers() and is_ready(layout)
 
     wait_until(f"readiness of {NODE}", ready, timeout=timeout, interval=0.5)
     offer_gpus(layout)
+
+
+def _kubelet_answers() -> bool:
+    with contextlib.suppress(OSError), urlopen(f"http://{KUBELET_HEALTH}/healthz", timeout=5):
+        return True
+    return False
 
 
 def is_ready(layout: Layout) -> bool:
@@ -170,8 +179,8 @@ def _write_kubelet_configuration(layout: Layout) -> Path:
         "kind": "KubeletConfiguration",
         "address": NODE_ADDRESS,
         "readOnlyPort": 0,
-        "healthzBindAddress": "127.0.0.1",
-        "healthzPort": 22248,
+        "healthzBindAddress": KUBELET_HEALTH.partition(":")[0],
+        "healthzPort": int(KUBELET_HEALTH.partition(":")[2]),
         "tlsCertFile": str(layout.credentials / "kubelet.crt"),
         "tlsPrivateKeyFile": str(layout.credentials / "kubelet.key"),
         "authentication": {
@@ -186,6 +195,8 @@ def _write_kubelet_configuration(layout: Layout) -> Path:
         "failCgroupV1": False,
         "failSwapOn": False,
         "enforceNodeAllocatable": [],
+        # Its old packet filter rules guard against what kube-proxy no longer does.
+        "makeIPTablesUtilChains": False,
         # The machine is shared: its disk may be full, and no image may vanish.
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%"},
         "imageGCHighThresholdPercent": 100,
@@ -238,12 +249,18 @@ def kill_containers(layout: Layout) -> None:
         group.rmdir()
 
 
-def remove_leftovers(layout: Layout) -> None:
-    """Unmount all below the state folder, and remove what holds only for one life of the node."""
+def unmount_below(folder: Path) -> None:
+    """Unmount all that is mounted on a folder or below it, the innermost first."""
     mounts = [line.split()[1] for line in Path("/proc/mounts").read_text("utf-8").splitlines()]
-    prefix = f"{layout.state}/"
-    for mount in sorted((path for path in mounts if path.startswith(prefix)), reverse=True):
+    for mount in reversed([path for path in mounts if Path(path).is_relative_to(folder)]):
         run("umount", "--lazy", mount)
+
+
+def remove_leftovers(layout: Layout) -> None:
+    """Unmount and remove what holds only for one life of the node."""
+    prefix = f"{layout.state}/"
+    for folder in (layout.kubelet, layout.containerd):
+        unmount_below(folder)
     for folder in (layout.kubelet, layout.containerd / "state", layout.containerd / "runc"):
         shutil.rmtree(folder, ignore_errors=True)
     layout.containerd_socket.unlink(missing_ok=True)

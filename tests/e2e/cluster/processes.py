@@ -87,7 +87,6 @@ def end(state: Path, names: Iterable[str], *, patience: float = 5) -> None:
     names = set(names)
 
     def remaining() -> list[int]:
-        _reap_children()
         return [process.pid for process in own_processes(state) if process.name in names]
 
     deadline = time.monotonic() + patience
@@ -109,18 +108,6 @@ def signal_process(pid: int, number: signal.Signals) -> None:
     """Send a signal; a process that is gone already is fine."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def _reap_children() -> None:
-    """Where a test starts and ends a part, the part is this process's child."""
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        with contextlib.suppress(OSError, ChildProcessError):
-            stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-            state, parent = stat.rpartition(")")[2].split()[:2]
-            if state == "Z" and int(parent) == os.getpid():
-                os.waitpid(int(folder.name), os.WNOHANG)
 
 
 def must_live(state: Path, name: str, log: Path) -> None:
