@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kubernetes import client, config
@@ -35,10 +37,8 @@ class Cluster:
     namespace: str
     context: str
     """Name of the kubeconfig's context, for messages."""
-
-    def in_namespace(self, namespace: str) -> Cluster:
-        """Return the same cluster with another namespace."""
-        return replace(self, namespace=namespace)
+    options: str
+    """What makes `kubectl` and `gpubench` mean this cluster and namespace, too."""
 
     @property
     def objects(self) -> client.CustomObjectsApi:
@@ -108,6 +108,8 @@ def connect(choice: ClusterChoice) -> Cluster:
     Raises:
         ClusterError: there is no kubeconfig, or no such context in it.
     """
+    # urllib3 would log every connection that it tries again; what is final is said below.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
     # Whoever writes insecure-skip-tls-verify into a kubeconfig knows; kubectl says nothing either.
     disable_warnings(InsecureRequestWarning)
     path = str(choice.kubeconfig) if choice.kubeconfig else KUBE_CONFIG_DEFAULT_LOCATION
@@ -130,7 +132,7 @@ def connect(choice: ClusterChoice) -> Cluster:
         msg = f"{path}: context {name} cannot be used: {error}"
         raise ClusterError(msg) from None
     namespace = choice.namespace or chosen["context"].get("namespace") or "default"
-    return Cluster(api, namespace, str(name))
+    return Cluster(api, namespace, str(name), _options(namespace, choice))
 
 
 def _connect_in_pod(choice: ClusterChoice, path: str) -> Cluster:
@@ -140,4 +142,15 @@ def _connect_in_pod(choice: ClusterChoice, path: str) -> Cluster:
     except ConfigException:
         msg = f"no kubeconfig at {path}; name one by --kubeconfig or KUBECONFIG"
         raise ClusterError(msg) from None
-    return Cluster(client.ApiClient(configuration), choice.namespace or "default", IN_A_POD)
+    namespace = choice.namespace or "default"
+    api = client.ApiClient(configuration)
+    return Cluster(api, namespace, IN_A_POD, _options(namespace, choice))
+
+
+def _options(namespace: str, choice: ClusterChoice) -> str:
+    words = ["-n", namespace]
+    if choice.context:
+        words += ["--context", choice.context]
+    if choice.kubeconfig:
+        words += ["--kubeconfig", str(choice.kubeconfig)]
+    return shlex.join(words)

@@ -73,8 +73,8 @@ def list_runs(cluster: Cluster, benchmark: GPUBenchmark) -> list[GPUBenchmarkRun
     return [read_run(found) for found in _list(cluster, RUNS, cluster.namespace, selector)]
 
 
-def apply(cluster: Cluster, manifest: Manifest, *, dry_run: bool = False) -> GPUBenchmark:
-    """Create or change a benchmark so that it is as the manifest says; return what came of it.
+def apply(cluster: Cluster, manifest: Manifest, *, dry_run: bool = False) -> None:
+    """Create or change a benchmark so that it is as the manifest says.
 
     Raises:
         SpecError: the API server refuses it.
@@ -83,7 +83,7 @@ def apply(cluster: Cluster, manifest: Manifest, *, dry_run: bool = False) -> GPU
     name = manifest["metadata"]["name"]
     with cluster.asking(f"benchmark {name}"):
         try:
-            applied = cluster.objects.patch_namespaced_custom_object(
+            cluster.objects.patch_namespaced_custom_object(
                 API_GROUP,
                 API_VERSION,
                 cluster.namespace,
@@ -103,7 +103,6 @@ def apply(cluster: Cluster, manifest: Manifest, *, dry_run: bool = False) -> GPU
             if not problems:
                 raise
             raise SpecError(problems) from None
-    return read_benchmark(cast("Manifest", applied))
 
 
 def check_namespace(cluster: Cluster) -> None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gpubench import __version__
 from gpubench.analysis.inputs import ReportInput, ReportRun
 from gpubench.api.benchmark import GPUBenchmark
 from gpubench.api.enums import BenchmarkPhase, Outcome, RunPhase
 from gpubench.api.from_compact import attempt_result
 from gpubench.api.result import Failure
 from gpubench.api.run import Attempt, GPUBenchmarkRun, GPUBenchmarkRunStatus
+from gpubench.cluster.errors import ClusterError
 from gpubench.sweep.expansion import expand
 from gpubench.sweep.plan import Run
 
@@ -20,11 +22,22 @@ from gpubench.sweep.plan import Run
 def report_input(
     benchmark: GPUBenchmark, runs: Sequence[GPUBenchmarkRun], source: str, now: datetime
 ) -> ReportInput:
-    """Return what a report is made from: every run of the sweep, those without an object too."""
+    """Return what a report is made from: every run of the sweep, those without an object too.
+
+    Raises:
+        ClusterError: the cluster's runs are not those of the sweep as it is expanded here.
+    """
     objects = {run.name: run for run in runs}
+    planned = expand(benchmark).runs
+    if objects and not any(run.name in objects for run in planned):
+        msg = (
+            f"{benchmark.name}: none of its {len(runs)} runs in the cluster is of the sweep as "
+            f"this gpubench ({__version__}) expands it: the operator's is of another version"
+        )
+        raise ClusterError(msg)
     return ReportInput(
         benchmark=benchmark,
-        runs=[_report_run(run, objects.get(run.name)) for run in expand(benchmark).runs],
+        runs=[_report_run(run, objects.get(run.name)) for run in planned],
         generated_at=now,
         source=source,
     )
@@ -33,7 +46,7 @@ def report_input(
 def runs_outside(benchmark: GPUBenchmark, runs: Sequence[GPUBenchmarkRun]) -> list[str]:
     """Return the names of runs that the sweep, as this gpubench expands it, does not contain.
 
-    They are of values that were taken out of it, or of a gpubench that names runs otherwise.
+    They are of values that were taken out of it.
     """
     planned = {run.name for run in expand(benchmark).runs}
     return sorted(run.name for run in runs if run.name not in planned)
@@ -83,8 +96,6 @@ def what_happened(run: GPUBenchmarkRun | None) -> str:
     failure = status.attempts[-1].failure if status.attempts else None
     if failure is not None and status.phase is not RunPhase.SUCCEEDED:
         return f"{failure.failure_class}: {failure.message}"
-    if status.phase in (RunPhase.PENDING, RunPhase.RUNNING):
-        return "; ".join(each.message for each in status.conditions if each.status == "False")
     return ""
 
 

@@ -7,19 +7,28 @@ from typing import Annotated
 
 import typer
 
+from gpubench.cli.cluster_options import with_cluster_options
 from gpubench.cli.errors import reported_errors
 from gpubench.cli.inputs import DEFAULT_RESULTS, ResultsOption
+from gpubench.cluster import ClusterChoice
 
 
+@with_cluster_options
 def logs(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run.")],
     attempt: Annotated[
         int | None, typer.Option(help="Which attempt; by default the last.", min=1)
     ] = None,
     output: ResultsOption = DEFAULT_RESULTS,
+    cluster: ClusterChoice | None = None,
 ) -> None:
-    """Print the log of a run's attempt."""
+    """Print the log of a run's attempt, on a cluster that of its pod."""
     with reported_errors():
+        if cluster is not None:
+            from gpubench.cli.on_cluster.printing_logs import print_log_on_cluster
+
+            print_log_on_cluster(run, attempt, cluster)
+            return
         from gpubench.api.layout import LOG_FILE
         from gpubench.store import ResultsFolderError, list_benchmarks
 
