@@ -89,7 +89,7 @@ class Condition(ApiModel):
     """A condition as Kubernetes writes it."""
 
     type: Annotated[str, Field(max_length=316)]
-    """Accepted, Progressing, Complete or Failed."""
+    """Accepted, Progressing, Complete, Failed or Degraded."""
     status: Literal["True", "False", "Unknown"]
     """Whether it holds."""
     reason: Annotated[str, Field(max_length=1024)]
@@ -153,7 +153,7 @@ class GPUBenchmarkStatus(ApiModel):
             },
         ),
     ] = []
-    """Accepted, Progressing, Complete, Failed."""
+    """Accepted, Progressing, Complete, Failed, Degraded."""
     progress: Progress = Progress()
     """How many runs are where."""
     runs: Annotated[str, Field(max_length=32)] | None = None

@@ -37,6 +37,8 @@ class JobState:
     namespace: str
     name: str
     uid: str
+    run_uid: str
+    """Uid of the run that owns it; a run that was deleted and made again has another one."""
     kind: str
     phase: JobPhase
     message: str
@@ -70,6 +72,7 @@ def read_job(backend: JobBackend, job: Object) -> JobState | None:
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
+        run_uid=next((o["uid"] for o in metadata.get("ownerReferences", [])), ""),
         kind=backend.kind,
         phase=phase,
         message=message,

@@ -67,7 +67,7 @@ def make_rejected_status(
         Judgement("Progressing", False, reason, "nothing runs until the spec is mended"),
         Judgement("Complete", False, reason, ""),
         Judgement("Failed", True, reason, "the spec cannot be run, see Accepted"),
-        Judgement("Blocked", False, "NothingInTheWay", ""),
+        Judgement("Degraded", False, "NothingInTheWay", ""),
     ]
     return previous.model_copy(
         update={
@@ -98,10 +98,10 @@ def _judge(observation: Observation) -> list[Judgement]:
     complete = summary.phase is BenchmarkPhase.COMPLETED
     failed = summary.phase is BenchmarkPhase.FAILED
     in_progress = summary.phase in (BenchmarkPhase.RUNNING, BenchmarkPhase.PENDING)
-    blocked = obstacle is not None and not summary.is_over
+    degraded = obstacle is not None and not summary.is_over
     return [
         Judgement("Accepted", True, "SpecAccepted", f"{progress.total} runs"),
-        Judgement("Progressing", in_progress, _progressing_reason(summary, blocked), counts),
+        Judgement("Progressing", in_progress, _progressing_reason(summary, degraded), counts),
         Judgement("Complete", complete, "AllRunsFinished" if complete else "NotFinished", counts),
         Judgement(
             "Failed",
@@ -113,15 +113,15 @@ def _judge(observation: Observation) -> list[Judgement]:
             else "",
         ),
         Judgement(
-            "Blocked",
-            blocked,
-            obstacle.reason if obstacle and blocked else "NothingInTheWay",
-            obstacle.message if obstacle and blocked else "",
+            "Degraded",
+            degraded,
+            obstacle.reason if obstacle and degraded else "NothingInTheWay",
+            obstacle.message if obstacle and degraded else "",
         ),
     ]
 
 
-def _progressing_reason(summary: Summary, blocked: bool) -> str:
+def _progressing_reason(summary: Summary, degraded: bool) -> str:
     match summary.phase:
         case BenchmarkPhase.SUSPENDED:
             return "Suspended"
@@ -129,7 +129,7 @@ def _progressing_reason(summary: Summary, blocked: bool) -> str:
             return "Finished"
     if summary.progress.running:
         return "RunsInProgress"
-    return "WaitingForObstacle" if blocked else "WaitingToStart"
+    return "WaitingForObstacle" if degraded else "WaitingToStart"
 
 
 def _start_time(summary: Summary, previous: GPUBenchmarkStatus) -> str | None:

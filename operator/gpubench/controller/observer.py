@@ -1,0 +1,136 @@
+"""A run's record, jobs and pods -> the run as lifecycle looks at it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gpubench.api.compact import CompactResult
+from gpubench.api.enums import AttemptState, FailureClass
+from gpubench.api.execution import AcceptanceRule
+from gpubench.backends import JobState, PodState, observe_attempt, pod_is_overdue
+from gpubench.controller.cache import BenchmarkCache, RunRecord
+from gpubench.lifecycle import ObservedAttempt, ObservedRun, StopAttempt, finished_attempts
+from gpubench.lifecycle.observed import LIVE_STATES
+from gpubench.lifecycle.timestamps import from_timestamp
+from gpubench.sweep.plan import Run
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run and what its accepted or last attempt handed over."""
+
+    run: ObservedRun
+    result: CompactResult | None = None
+
+
+def jobs_of(cache: BenchmarkCache, record: RunRecord) -> list[JobState]:
+    """Return a run's own jobs by attempt; those of a run of that name that is gone are not."""
+    jobs = cache.jobs.get(record.name, {})
+    return [job for _, job in sorted(jobs.items()) if job.run_uid == record.uid]
+
+
+def doubtful_jobs(cache: BenchmarkCache, record: RunRecord) -> list[JobState]:
+    """Return jobs that are over while we have not heard so of their pods."""
+    recorded = _finished_numbers(record)
+    return [
+        job
+        for job in jobs_of(cache, record)
+        if job.attempt not in recorded and pod_is_overdue(job, cache.pod_of(job))
+    ]
+
+
+def missing_attempts(cache: BenchmarkCache, record: RunRecord) -> list[int]:
+    """Return attempts that were alive when last recorded and have no job that we know of."""
+    known = {job.attempt for job in jobs_of(cache, record)}
+    return [
+        attempt.number
+        for attempt in record.status.attempts
+        if attempt.state in LIVE_STATES and attempt.number not in known
+    ]
+
+
+def view_run(
+    run: Run,
+    record: RunRecord | None,
+    cache: BenchmarkCache,
+    rules: list[AcceptanceRule],
+    now: float,
+) -> RunView:
+    """Return where a run stands; attempts whose job is gone have failed."""
+    observed = ObservedRun(run.name, run.point.point_hash, run.point.gpus)
+    if record is None:
+        return RunView(observed)
+    attempts = {a.number: a for a in finished_attempts(record.status, rules)}
+    result = record.status.result
+    for number in missing_attempts(cache, record):
+        attempts[number] = _lost(record, number, now)
+    for job in jobs_of(cache, record):
+        if job.attempt in attempts:
+            continue
+        outcome = observe_attempt(job, cache.pod_of(job), run.point.point_hash, now)
+        attempts[job.attempt] = outcome.attempt
+        result = outcome.result or result
+    ordered = tuple(attempts[number] for number in sorted(attempts))
+    return RunView(replace(observed, attempts=ordered), result)
+
+
+def stopped(view: RunView, stop: StopAttempt, now: float) -> RunView:
+    """Return the view of a run after an attempt was stopped."""
+    attempts = tuple(
+        replace(
+            attempt,
+            state=AttemptState.FAILED,
+            started_at=now if attempt.state is AttemptState.PENDING else attempt.started_at,
+            ended_at=now,
+            failure=stop.failure,
+            message=stop.message,
+        )
+        if attempt.number == stop.attempt
+        else attempt
+        for attempt in view.run.attempts
+    )
+    return replace(view, run=replace(view.run, attempts=attempts))
+
+
+def started(view: RunView, job: JobState) -> RunView:
+    """Return the view of a run after an attempt's job was made."""
+    attempt = ObservedAttempt(job.attempt, AttemptState.PENDING, job.created_at)
+    return replace(view, run=replace(view.run, attempts=(*view.run.attempts, attempt)))
+
+
+def finished_jobs(cache: BenchmarkCache, record: RunRecord) -> list[tuple[JobState, bool]]:
+    """Return jobs whose attempt is recorded as over, and whether it succeeded."""
+    states = {attempt.number: attempt.state for attempt in record.status.attempts}
+    return [
+        (job, states[job.attempt] is AttemptState.SUCCEEDED)
+        for job in jobs_of(cache, record)
+        if job.attempt in states and states[job.attempt] not in LIVE_STATES and not job.deleting
+    ]
+
+
+def waiting_jobs(
+    cache: BenchmarkCache, record: RunRecord
+) -> list[tuple[JobState, PodState | None]]:
+    """Return the jobs of attempts that are not recorded as over, each with its pod."""
+    recorded = _finished_numbers(record)
+    return [
+        (job, cache.pod_of(job)) for job in jobs_of(cache, record) if job.attempt not in recorded
+    ]
+
+
+def _finished_numbers(record: RunRecord) -> set[int]:
+    return {a.number for a in record.status.attempts if a.state not in LIVE_STATES}
+
+
+def _lost(record: RunRecord, number: int, now: float) -> ObservedAttempt:
+    """Return an attempt whose job was deleted under it; nobody is to blame but who deleted it."""
+    recorded = next(a for a in record.status.attempts if a.number == number)
+    started_at = from_timestamp(recorded.start_time) if recorded.start_time else now
+    return ObservedAttempt(
+        number=number,
+        state=AttemptState.FAILED,
+        started_at=started_at,
+        ended_at=now,
+        failure=FailureClass.PREEMPTED,
+        message=f"its job {recorded.job_name} was deleted",
+    )

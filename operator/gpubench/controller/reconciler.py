@@ -1,0 +1,308 @@
+"""One benchmark, again and again: observe, decide, apply, tell.
+
+Every step starts from what the API server holds, so that it does not matter where the last one
+was cut off. What is decided is written before it can be forgotten: a result is in its run's
+status before its job is deleted, and a job has the name that its run and attempt give it, so that
+it cannot be made twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+
+from gpubench.api.enums import AttemptState, Cleanup, RunPhase
+from gpubench.api.run import GPUBenchmarkRunStatus
+from gpubench.backends import BACKENDS
+from gpubench.controller.announcements import Announcer
+from gpubench.controller.cache import BenchmarkCache, ClusterCache
+from gpubench.controller.capacity import Room, Usage, room_for
+from gpubench.controller.children import Children
+from gpubench.controller.client import KubernetesClient
+from gpubench.controller.health import Health
+from gpubench.controller.observer import (
+    RunView,
+    finished_jobs,
+    started,
+    stopped,
+    view_run,
+    waiting_jobs,
+)
+from gpubench.controller.obstacles import find_obstacles, too_large
+from gpubench.controller.planning import Assignment, Rejection, read_assignment, read_status
+from gpubench.controller.settings import OperatorSettings
+from gpubench.lifecycle import (
+    Capacity,
+    Observation,
+    Obstacle,
+    StartAttempt,
+    StopAttempt,
+    decide,
+    is_worth_writing,
+    make_rejected_status,
+    make_run_status,
+    make_status,
+    run_state,
+    summarize,
+)
+
+IDLE_SECONDS = 60.0
+RECOUNT_SECONDS = 300.0
+"""After this long everything is looked at again, whether anything was heard or not."""
+OBSTACLE_SECONDS = 10.0
+"""What could not be started is tried again after this long."""
+
+logger = logging.getLogger(__name__)
+
+
+class BenchmarkReconciler:
+    """Brings one benchmark nearer to its end with every call."""
+
+    def __init__(
+        self,
+        cache: BenchmarkCache,
+        cluster: ClusterCache,
+        client: KubernetesClient,
+        settings: OperatorSettings,
+        announcer: Announcer,
+        health: Health,
+    ) -> None:
+        assert cache.body is not None
+        metadata = cache.body["metadata"]
+        self.namespace: str = metadata["namespace"]
+        self.name: str = metadata["name"]
+        self.uid: str = metadata["uid"]
+        self._cache = cache
+        self._cluster = cluster
+        self._settings = settings
+        self._announcer = announcer
+        self._health = health
+        self.children = Children(cache, client, self.namespace, self.name, self.uid)
+        self._assignment: Assignment | Rejection | None = None
+        self._views: dict[str, RunView] = {}
+        self._recounted_at = 0.0
+
+    async def reconcile(self) -> float:
+        """Do what is to be done now; return in how many seconds to come again unless woken.
+
+        Raises:
+            ApiError: the API server refused something that it should not have, or is away.
+        """
+        assignment = await self._read_assignment()
+        if isinstance(assignment, Rejection):
+            await self._reject(assignment)
+            return IDLE_SECONDS
+        await self._make_runs(assignment)
+        await self._observe(assignment)
+        room = self._room(assignment)
+        obstacles = await self._act(assignment, room.capacity)
+        await self._write_runs(assignment)
+        await self._clean_up(assignment)
+        await self._tell(assignment, room, obstacles)
+        return self._seconds_to_wait(assignment, has_obstacles=bool(obstacles))
+
+    async def _read_assignment(self) -> Assignment | Rejection:
+        body = self._cache.body
+        assert body is not None
+        known = self._assignment
+        if known is None or known.generation != body["metadata"]["generation"]:
+            known = await asyncio.to_thread(read_assignment, body, self._settings)
+            self._assignment = known
+            self._views = {}
+        return known
+
+    async def _reject(self, rejection: Rejection) -> None:
+        """Stop what an earlier spec has started, and say why nothing runs."""
+        assert self._cache.body is not None
+        for record in list(self._cache.runs.values()):
+            for job, _ in waiting_jobs(self._cache, record):
+                await self.children.delete_job(job)
+        previous = read_status(self._cache.body)
+        status = make_rejected_status(
+            rejection.reason, rejection.message, rejection.generation, previous, time.time()
+        )
+        if is_worth_writing(status, previous):
+            await self.children.write_status(status)
+            await self._announcer.status_changed(self._cache.body, previous, status)
+
+    async def _make_runs(self, assignment: Assignment) -> None:
+        missing = [run for name, run in assignment.runs.items() if name not in self._cache.runs]
+        await self.children.create_runs(missing)
+        unwanted = [r for name, r in self._cache.runs.items() if name not in assignment.runs]
+        for record in unwanted:
+            for job, _ in waiting_jobs(self._cache, record):
+                await self.children.delete_job(job)
+            if not record.status.attempts and not record.deleting:
+                await self.children.delete_run(record)
+
+    async def _observe(self, assignment: Assignment) -> None:
+        """Look again at runs of which something was heard, and now and then at all."""
+        now = time.time()
+        if now - self._recounted_at > RECOUNT_SECONDS:
+            if self._recounted_at:
+                self._health.relisted(self.uid, await self.children.load())
+            self._cache.changed.update(assignment.runs)
+            self._recounted_at = now
+        changed = self._cache.changed & assignment.runs.keys()
+        changed |= assignment.runs.keys() - self._views.keys()
+        self._cache.changed.clear()
+        await self.children.resolve_doubts(changed)
+        for name in changed:
+            self._views[name] = self._view(assignment, name)
+        for name in self._views.keys() - assignment.runs.keys():
+            del self._views[name]
+
+    def _view(self, assignment: Assignment, name: str) -> RunView:
+        rules = assignment.benchmark.spec.results.acceptance
+        record = self._cache.runs.get(name)
+        return view_run(assignment.runs[name], record, self._cache, rules, time.time())
+
+    def _room(self, assignment: Assignment) -> Room:
+        others = [usage for uid, usage in self._cluster.usage.items() if uid != self.uid]
+        return room_for(
+            assignment.demand,
+            self._cluster.nodes.values(),
+            others,
+            self._settings.max_gpus,
+            nodes_are_known=not self._settings.namespaces,
+        )
+
+    async def _act(self, assignment: Assignment, capacity: Capacity) -> list[Obstacle]:
+        """Apply lifecycle's decisions; return what kept some from being applied."""
+        views = self._ordered(assignment)
+        runs = [view.run for view in views]
+        decisions = decide(assignment.policy, runs, capacity, time.time())
+        starts = [d for d in decisions if isinstance(d, StartAttempt) and d.run in self._cache.runs]
+        self._publish_usage(assignment, views, starts)
+        for stop in decisions:
+            if isinstance(stop, StopAttempt):
+                await self._stop(stop)
+        results = await asyncio.gather(*(self._start(assignment, start) for start in starts))
+        found = {obstacle.reason: obstacle for obstacle in results if obstacle is not None}
+        return list(found.values())
+
+    def _ordered(self, assignment: Assignment) -> list[RunView]:
+        return [self._views[name] for name in assignment.runs]
+
+    def _publish_usage(
+        self, assignment: Assignment, views: Iterable[RunView], starts: Iterable[StartAttempt]
+    ) -> None:
+        """Tell the other benchmarks what this one uses, before anything is awaited."""
+        sizes = [view.run.gpus for view in views if view.run.live is not None]
+        sizes += [start.gpus for start in starts]
+        before = self._cluster.usage.get(self.uid)
+        self._cluster.usage[self.uid] = Usage(
+            resource=assignment.demand.resource,
+            slots=sum(sizes),
+            runs=len(sizes),
+            exclusive=assignment.demand.isolation == "ExclusiveNode",
+        )
+        if before is not None and sum(sizes) < before.slots:
+            self._cluster.wake_all()
+
+    async def _stop(self, stop: StopAttempt) -> None:
+        """Record why, then delete: the other way round a crash between them loses the reason."""
+        self._views[stop.run] = stopped(self._views[stop.run], stop, time.time())
+        await self._write_run(stop.run)
+        job = self._cache.jobs.get(stop.run, {}).get(stop.attempt)
+        if job is not None:
+            await self.children.delete_job(job)
+
+    async def _start(self, assignment: Assignment, start: StartAttempt) -> Obstacle | None:
+        record = self._cache.runs[start.run]
+        request = assignment.requests.build(assignment.runs[start.run], record.uid, start.attempt)
+        backend = BACKENDS[assignment.benchmark.spec.execution.backend]
+        job = await self.children.create_job(backend, request)
+        if isinstance(job, Obstacle):
+            return job
+        self._views[start.run] = started(self._views[start.run], job)
+        self._cache.changed.add(start.run)
+        return None
+
+    async def _write_runs(self, assignment: Assignment) -> None:
+        stale = [name for name in assignment.runs if self._new_run_status(name) is not None]
+        await asyncio.gather(*(self._write_run(name) for name in stale))
+
+    async def _write_run(self, name: str) -> None:
+        status = self._new_run_status(name)
+        record = self._cache.runs.get(name)
+        if status is None or record is None:
+            return
+        previous = record.status
+        await self.children.write_run_status(record, status)
+        await self._announcer.run_changed(self.namespace, record, previous, status)
+
+    def _new_run_status(self, name: str) -> GPUBenchmarkRunStatus | None:
+        """Return the status to write, None where it is what the API server has."""
+        record = self._cache.runs.get(name)
+        assignment = self._assignment
+        if record is None or not isinstance(assignment, Assignment):
+            return None
+        view = self._views[name]
+        previous = record.status
+        status = make_run_status(
+            view.run,
+            assignment.policy,
+            view.result,
+            assignment.benchmark.spec.results.acceptance,
+            previous.conditions,
+            time.time(),
+        )
+        return None if status == previous else status
+
+    async def _clean_up(self, assignment: Assignment) -> None:
+        """Delete jobs whose result is recorded, as the spec says."""
+        cleanup = assignment.benchmark.spec.execution.cleanup
+        if cleanup is Cleanup.NEVER:
+            return
+        done = [
+            job
+            for record in self._cache.runs.values()
+            for job, succeeded in finished_jobs(self._cache, record)
+            if succeeded or cleanup is Cleanup.ALWAYS
+        ]
+        await asyncio.gather(*(self.children.delete_job(job) for job in done))
+
+    async def _tell(self, assignment: Assignment, room: Room, obstacles: list[Obstacle]) -> None:
+        assert self._cache.body is not None
+        now = time.time()
+        views = self._ordered(assignment)
+        unfinished = [
+            assignment.runs[v.run.name]
+            for v in views
+            if not run_state(v.run, assignment.policy).is_finished
+        ]
+        seen = [too_large(unfinished, room.largest_run, assignment.demand.resource), *obstacles]
+        waiting = [
+            pair
+            for view in views
+            if view.run.live is not None and view.run.live.state is AttemptState.PENDING
+            for pair in waiting_jobs(self._cache, self._cache.runs[view.run.name])
+        ]
+        observation = Observation(
+            summary=summarize(assignment.policy, [view.run for view in views], now),
+            generation=assignment.generation,
+            obstacles=[o for o in seen if o is not None] + find_obstacles(waiting, now),
+        )
+        previous = read_status(self._cache.body)
+        status = make_status(observation, previous, now)
+        if is_worth_writing(status, previous):
+            await self.children.write_status(status)
+            await self._announcer.status_changed(self._cache.body, previous, status)
+
+    def _seconds_to_wait(self, assignment: Assignment, *, has_obstacles: bool) -> float:
+        """Return when time alone will make something to do."""
+        now = time.time()
+        moments = [IDLE_SECONDS]
+        if has_obstacles:
+            moments.append(OBSTACLE_SECONDS)
+        for view in self._views.values():
+            live = view.run.live
+            if live is not None and live.state is AttemptState.PENDING:
+                moments.append(OBSTACLE_SECONDS)
+            state = run_state(view.run, assignment.policy)
+            if state.phase is RunPhase.RETRYING and state.ready_at is not None:
+                moments.append(max(state.ready_at - now, 0.2))
+        return min(moments)
