@@ -47,7 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = read_settings(options.settings) if options.settings else OperatorSettings()
         if options.release_finalizers:
-            return asyncio.run(release_finalizers(settings))
+            deployment = os.environ.get("OPERATOR_DEPLOYMENT")
+            return asyncio.run(release_finalizers(settings, _own_namespace(), deployment))
         return asyncio.run(_operate(settings))
     except SettingsError as error:
         print(error, file=sys.stderr)
@@ -71,14 +72,17 @@ def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _own_namespace() -> str:
+    return os.environ.get("POD_NAMESPACE", "default")
+
+
 async def _operate(settings: OperatorSettings) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     registry = CollectorRegistry()
-    namespace = os.environ.get("POD_NAMESPACE", "default")
     identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
-    candidacy = Candidacy(namespace, settings.lease_name, identity, settings.lease_seconds)
+    candidacy = Candidacy(_own_namespace(), settings.lease_name, identity, settings.lease_seconds)
     async with ApiClient(await load_configuration()) as api:
         client = KubernetesClient(api, ApiCounters(registry))
         operator = Operator(
