@@ -1,7 +1,7 @@
 """The cluster that end-to-end tests run on.
 
 It is the one that KUBECONFIG names; without that, the one of tests/e2e/cluster, which is started
-when it is not up, and then taken down at the end.
+when nothing of it runs, and then taken down at the end.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.cluster.cluster import down, status, up
+from tests.e2e.cluster.cluster import down, up
 from tests.e2e.cluster.layout import Layout
 from tests.e2e.cluster.packages import obstacle
+from tests.e2e.cluster.processes import own_processes
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """The first test on the cluster may have to build Kubernetes."""
+    if "cluster" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.timeout(1800))
 
 
 @pytest.fixture(scope="session")
@@ -32,9 +40,9 @@ def cluster() -> Iterator[Cluster]:
         pytest.fail(f"{reason}; CI must run these tests, or name a cluster in KUBECONFIG")
     if reason:
         pytest.skip(f"{reason}; or name another cluster in KUBECONFIG")
-    healthy, _ = status(layout)
+    found_running = bool(own_processes(layout.state))
     yield up(layout, lambda text: print(f"cluster: {text}"))
-    if not healthy:
+    if not found_running:
         down(layout)
 
 

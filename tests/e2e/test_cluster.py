@@ -10,9 +10,6 @@ from tests.e2e.cluster import Cluster, ClusterError
 from tests.e2e.cluster.images import BASE_IMAGE, ensure_base_image, load
 from tests.e2e.cluster.layout import GPUS, NODE
 
-# All share one node, so one worker runs them.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
-
 
 def pytorch_job(name: str, script: str, gpus: int = 1) -> str:
     """A job as restricted as those of the operator are."""

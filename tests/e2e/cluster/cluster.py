@@ -89,10 +89,11 @@ class Cluster:
     def restart_api_server(self, *, kill: bool = True) -> None:
         """End the API server, by SIGKILL or politely, start it again and wait for it."""
         layout = self._own()
-        if kill:
-            processes.kill(processes.pids(layout.state, "kube-apiserver"))
-        processes.end(layout.state, ["kube-apiserver"], patience=70)
-        control_plane.start(layout)
+        with _lock(layout):
+            if kill:
+                processes.kill(processes.pids(layout.state, "kube-apiserver"))
+            processes.end(layout.state, ["kube-apiserver"], patience=70)
+            control_plane.start(layout)
 
     def stop_kubelet(self) -> None:
         """End the kubelet: to the control plane it is as if the node were lost."""

@@ -86,6 +86,8 @@ def build_and_load(
             folder,
             timeout=timeout,
         )
+        # The image that had the tag before lost its name, and would keep its gigabytes.
+        run(*_buildah(layout), "rmi", "--prune")
     load(tag, layout)
     return tag
 
