@@ -168,7 +168,7 @@ class CompactResult(ApiModel):
     """On the test set."""
     final_loss: Annotated[float, Field(ge=-1e12, le=1e12)] | None = None
     """Mean training loss of the last epoch."""
-    flops_per_second: Annotated[float, Field(ge=0, le=1e21)] | None = None
+    flops_per_second: Annotated[float, Field(ge=0, le=1e18)] | None = None
     """Arithmetic rate of all ranks."""
     mfu: Annotated[float, Field(ge=0, le=100)] | None = None
     """Rate over the devices' peak."""

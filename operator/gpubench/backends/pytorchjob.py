@@ -22,11 +22,10 @@ def build_pytorch_job(request: JobRequest) -> dict[str, Any]:
     if request.execution.queue_name:
         metadata["labels"] = metadata["labels"] | {QUEUE_LABEL: request.execution.queue_name}
         run_policy["suspend"] = True
-    master = {
-        "replicas": 1,
-        "restartPolicy": "Never",
-        "template": build_pod_template(request),
-    }
+    template = build_pod_template(request)
+    # The operator of PyTorchJobs overwrites the template's with a warning.
+    del template["spec"]["restartPolicy"]
+    master = {"replicas": 1, "restartPolicy": "Never", "template": template}
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",

@@ -49,7 +49,7 @@ def make_registry(operator: Operator) -> kopf.OperatorRegistry:
     _register_login(registry)
     _register_benchmarks(registry, operator)
     _register_children(registry, operator)
-    if not operator.settings.namespaces:
+    if operator.settings.watch_nodes:
         _register_nodes(registry, operator)
     return registry
 

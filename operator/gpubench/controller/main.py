@@ -78,8 +78,7 @@ def _own_namespace() -> str:
 
 async def _operate(settings: OperatorSettings) -> int:
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    _stop_on_signals(stop)
     registry = CollectorRegistry()
     identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
     candidacy = Candidacy(_own_namespace(), settings.lease_name, identity, settings.lease_seconds)
@@ -134,10 +133,28 @@ async def _act(operator: Operator, stop: asyncio.Event) -> None:
     """Watch and reconcile until asked to stop."""
     operator.health.is_leader = True
     namespaces = operator.settings.namespaces
-    await kopf.operator(
-        registry=make_registry(operator),
-        standalone=True,
-        clusterwide=not namespaces,
-        namespaces=namespaces,
-        stop_flag=stop,
+    ready = asyncio.Event()
+    watching = asyncio.ensure_future(
+        kopf.operator(
+            registry=make_registry(operator),
+            standalone=True,
+            clusterwide=not namespaces,
+            namespaces=namespaces,
+            stop_flag=stop,
+            ready_flag=ready,
+        )
     )
+    try:
+        await asyncio.wait(
+            [watching, asyncio.ensure_future(ready.wait())], return_when=asyncio.FIRST_COMPLETED
+        )
+        # kopf takes the signals for itself when it starts; we have a lease to give back.
+        _stop_on_signals(stop)
+        await watching
+    finally:
+        watching.cancel()
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -166,7 +166,7 @@ class BenchmarkReconciler:
             self._cluster.nodes.values(),
             others,
             self._settings.max_gpus,
-            nodes_are_known=not self._settings.namespaces,
+            nodes_are_known=self._settings.watch_nodes,
         )
 
     async def _act(self, assignment: Assignment, capacity: Capacity) -> list[Obstacle]:

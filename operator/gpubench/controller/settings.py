@@ -57,6 +57,8 @@ class OperatorSettings(ApiModel):
     """Runtime class of workload pods, such as `nvidia`."""
     start_timeout_seconds: Annotated[int, Field(ge=10, le=604_800)] = 1800
     """Longest time that a pod may take to start, before its attempt is given up."""
+    watch_nodes: bool = True
+    """Whether the operator may read nodes, to know what they offer; else `maxGpus` says it."""
     max_gpus: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """GPUs that all benchmarks together may ask for; by default as many as nodes have."""
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 from copy import deepcopy
 from typing import Annotated, Any
 
@@ -163,3 +165,12 @@ def test_unions_are_refused() -> None:
 )
 def test_empty_defaults_are_left_out(value: Any, expected: Any) -> None:
     assert without_empty(value) == expected
+
+
+@MODELS
+def test_bounds_fit_into_the_api_servers_64_bits(model: type[BaseModel]) -> None:
+    """It compares a whole number with a larger bound than that as if the bound were negative."""
+    text = json.dumps(structural_schema(model))
+    bounds = re.findall(r'"(?:minimum|maximum)": ([-+.e0-9]+)', text)
+    assert bounds
+    assert all(abs(float(bound)) < 2**63 for bound in bounds)
