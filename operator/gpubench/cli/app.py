@@ -10,6 +10,7 @@ from gpubench.cli.commands.crd import crd
 from gpubench.cli.commands.expand import expand
 from gpubench.cli.commands.list import list_benchmarks
 from gpubench.cli.commands.logs import logs
+from gpubench.cli.commands.pull import pull
 from gpubench.cli.commands.report import report
 from gpubench.cli.commands.run import run
 from gpubench.cli.commands.show import show
@@ -17,7 +18,10 @@ from gpubench.cli.commands.validate import validate
 
 EXIT_CODES_HELP = """
 Exit codes: 0 all runs valid; 1 some runs failed, are invalid or missing; 2 bad input, nothing
-started; 3 this machine or folder cannot be used; 130 interrupted, run again to go on.
+started; 3 this machine, folder or cluster cannot be used; 130 interrupted, run again to go on.
+
+On a cluster: with --backend kubernetes (or GPUBENCH_BACKEND=kubernetes), --namespace, --context or
+--kubeconfig a command is about the cluster, else about this machine.
 """
 
 app = typer.Typer(
@@ -38,6 +42,7 @@ app.command("list")(list_benchmarks)
 app.command()(show)
 app.command()(logs)
 app.command()(report)
+app.command()(pull)
 app.command()(crd)
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from gpubench.api.run import GPUBenchmarkRun
+from gpubench.backends import ATTEMPT_LABEL, RUN_LABEL
+from gpubench.backends.pod_template import CONTAINER
 from gpubench.cluster.connection import REQUEST_TIMEOUT, Cluster
 from gpubench.cluster.errors import NotFoundError
-from gpubench.cluster.pods import ATTEMPT_LABEL, RUN_LABEL, list_pods
+from gpubench.cluster.pods import list_pods
 from gpubench.cluster.statuses import status_of
 
-CONTAINER = "pytorch"
 CHUNK_BYTES = 64 * 1024
 
 

@@ -6,9 +6,6 @@ from typing import Any, cast
 
 from gpubench.cluster.connection import REQUEST_TIMEOUT, Cluster
 
-RUN_LABEL = "gpubench.io/run"
-ATTEMPT_LABEL = "gpubench.io/attempt"
-
 Pod = dict[str, Any]
 
 

@@ -12,12 +12,12 @@ from gpubench.api.base import API_GROUP, API_VERSION
 from gpubench.api.benchmark import GPUBenchmark
 from gpubench.api.errors import Problem, SpecError
 from gpubench.api.run import GPUBenchmarkRun
+from gpubench.backends import BENCHMARK_UID_LABEL
 from gpubench.cluster.connection import REQUEST_TIMEOUT, Cluster, answer_of
 from gpubench.cluster.errors import ClusterError, NotFoundError
 
 BENCHMARKS = "gpubenchmarks"
 RUNS = "gpubenchmarkruns"
-BENCHMARK_UID_LABEL = "gpubench.io/benchmark-uid"
 FIELD_MANAGER = "gpubench-cli"
 PAGE_SIZE = 500
 

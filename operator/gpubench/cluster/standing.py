@@ -12,7 +12,7 @@ from gpubench.api.run import Attempt, GPUBenchmarkRun
 from gpubench.cluster.statuses import status_of
 
 OVER_PHASES = (BenchmarkPhase.COMPLETED, BenchmarkPhase.FAILED)
-BAD_NEWS = (("Accepted", "False"), ("Blocked", "True"))
+BAD_NEWS = (("Accepted", "False"), ("Degraded", "True"))
 """Conditions that a person who waits wants to know of, and the status that makes them news."""
 
 
