@@ -14,7 +14,7 @@ from pathlib import Path
 import kopf
 from kubernetes.aio.client import ApiClient
 from kubernetes.aio.config import ConfigException
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import ClusterCache
@@ -79,6 +79,7 @@ def _own_namespace() -> str:
 async def _operate(settings: OperatorSettings) -> int:
     stop = asyncio.Event()
     _stop_on_signals(stop)
+    disable_created_metrics()
     registry = CollectorRegistry()
     identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
     candidacy = Candidacy(_own_namespace(), settings.lease_name, identity, settings.lease_seconds)
