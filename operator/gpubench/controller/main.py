@@ -79,7 +79,7 @@ def _own_namespace() -> str:
 async def _operate(settings: OperatorSettings) -> int:
     stop = asyncio.Event()
     _stop_on_signals(stop)
-    disable_created_metrics()
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotations
     registry = CollectorRegistry()
     identity = os.environ.get("POD_NAME") or f"{socket.gethostname()}-{os.getpid()}"
     candidacy = Candidacy(_own_namespace(), settings.lease_name, identity, settings.lease_seconds)
