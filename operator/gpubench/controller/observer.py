@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gpubench.api.compact import CompactResult
 from gpubench.api.enums import AttemptState, FailureClass
 from gpubench.api.execution import AcceptanceRule
-from gpubench.backends import JobState, PodState, observe_attempt, pod_is_overdue
+from gpubench.backends import JobPhase, JobState, PodState, observe_attempt, pod_is_overdue
 from gpubench.controller.cache import BenchmarkCache, RunRecord
 from gpubench.lifecycle import ObservedAttempt, ObservedRun, StopAttempt, finished_attempts
 from gpubench.lifecycle.observed import LIVE_STATES
@@ -98,11 +98,18 @@ def started(view: RunView, job: JobState) -> RunView:
     return replace(view, run=replace(view.run, attempts=(*view.run.attempts, attempt)))
 
 
-def finished_jobs(cache: BenchmarkCache, record: RunRecord) -> list[tuple[JobState, bool]]:
-    """Return jobs whose attempt is recorded as over, and whether it succeeded."""
+def has_ended(job: JobState, pod: PodState | None) -> bool:
+    """Tell whether nothing of an attempt runs any more, or will."""
+    if pod is not None:
+        return pod.state not in LIVE_STATES
+    return job.phase in (JobPhase.SUCCEEDED, JobPhase.FAILED)
+
+
+def finished_jobs(cache: BenchmarkCache, record: RunRecord) -> list[tuple[JobState, AttemptState]]:
+    """Return jobs whose attempt is recorded as over, and how it ended."""
     states = {attempt.number: attempt.state for attempt in record.status.attempts}
     return [
-        (job, states[job.attempt] is AttemptState.SUCCEEDED)
+        (job, states[job.attempt])
         for job in jobs_of(cache, record)
         if job.attempt in states and states[job.attempt] not in LIVE_STATES and not job.deleting
     ]

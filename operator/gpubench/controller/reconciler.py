@@ -20,11 +20,12 @@ from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
 from gpubench.controller.capacity import Room, Usage, room_for
 from gpubench.controller.children import Children
-from gpubench.controller.client import KubernetesClient
+from gpubench.controller.client import ApiError, KubernetesClient
 from gpubench.controller.health import Health
 from gpubench.controller.observer import (
     RunView,
     finished_jobs,
+    has_ended,
     started,
     stopped,
     view_run,
@@ -116,6 +117,7 @@ class BenchmarkReconciler:
     async def _reject(self, rejection: Rejection) -> None:
         """Stop what an earlier spec has started, and say why nothing runs."""
         assert self._cache.body is not None
+        self._cluster.usage.pop(self.uid, None)
         for record in list(self._cache.runs.values()):
             for job, _ in waiting_jobs(self._cache, record):
                 await self.children.delete_job(job)
@@ -132,9 +134,8 @@ class BenchmarkReconciler:
         await self.children.create_runs(missing)
         unwanted = [r for name, r in self._cache.runs.items() if name not in assignment.runs]
         for record in unwanted:
-            for job, _ in waiting_jobs(self._cache, record):
-                await self.children.delete_job(job)
-            if not record.status.attempts and not record.deleting:
+            has_result = any(a.state is AttemptState.SUCCEEDED for a in record.status.attempts)
+            if not has_result and not record.deleting:
                 await self.children.delete_run(record)
 
     async def _observe(self, assignment: Assignment) -> None:
@@ -148,7 +149,11 @@ class BenchmarkReconciler:
         changed = self._cache.changed & assignment.runs.keys()
         changed |= assignment.runs.keys() - self._views.keys()
         self._cache.changed.clear()
-        await self.children.resolve_doubts(changed)
+        try:
+            await self.children.resolve_doubts(changed)
+        except ApiError:
+            self._cache.changed |= changed
+            raise
         for name in changed:
             self._views[name] = self._view(assignment, name)
         for name in self._views.keys() - assignment.runs.keys():
@@ -178,7 +183,9 @@ class BenchmarkReconciler:
         self._publish_usage(assignment, views, starts)
         for stop in decisions:
             if isinstance(stop, StopAttempt):
-                await self._stop(stop)
+                # Its job is deleted once this is recorded; the other way round a crash in between
+                # would lose the reason.
+                self._views[stop.run] = stopped(self._views[stop.run], stop, time.time())
         results = await asyncio.gather(*(self._start(assignment, start) for start in starts))
         found = {obstacle.reason: obstacle for obstacle in results if obstacle is not None}
         return list(found.values())
@@ -201,14 +208,6 @@ class BenchmarkReconciler:
         )
         if before is not None and sum(sizes) < before.slots:
             self._cluster.wake_all()
-
-    async def _stop(self, stop: StopAttempt) -> None:
-        """Record why, then delete: the other way round a crash between them loses the reason."""
-        self._views[stop.run] = stopped(self._views[stop.run], stop, time.time())
-        await self._write_run(stop.run)
-        job = self._cache.jobs.get(stop.run, {}).get(stop.attempt)
-        if job is not None:
-            await self.children.delete_job(job)
 
     async def _start(self, assignment: Assignment, start: StartAttempt) -> Obstacle | None:
         record = self._cache.runs[start.run]
@@ -253,15 +252,15 @@ class BenchmarkReconciler:
         return None if status == previous else status
 
     async def _clean_up(self, assignment: Assignment) -> None:
-        """Delete jobs whose result is recorded, as the spec says."""
+        """Delete jobs of recorded attempts: those as the spec says, and all that still run."""
         cleanup = assignment.benchmark.spec.execution.cleanup
-        if cleanup is Cleanup.NEVER:
-            return
         done = [
             job
             for record in self._cache.runs.values()
-            for job, succeeded in finished_jobs(self._cache, record)
-            if succeeded or cleanup is Cleanup.ALWAYS
+            for job, state in finished_jobs(self._cache, record)
+            if cleanup is Cleanup.ALWAYS
+            or (cleanup is Cleanup.ON_SUCCESS and state is AttemptState.SUCCEEDED)
+            or (state is AttemptState.FAILED and not has_ended(job, self._cache.pod_of(job)))
         ]
         await asyncio.gather(*(self.children.delete_job(job) for job in done))
 
