@@ -7,7 +7,7 @@ import json
 import re
 import tarfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -18,13 +18,14 @@ from kubernetes.client import V1Pod
 from kubernetes.client.exceptions import ApiException
 
 from gpubench.api.benchmark import GPUBenchmark
-from gpubench.backends import BENCHMARK_UID_LABEL
+from gpubench.api.run import GPUBenchmarkRun
+from gpubench.backends import IMAGE_ANNOTATION
 from gpubench.backends.pod_template import RESULTS_MOUNT
 from gpubench.cluster.archive_program import NOT_THERE
 from gpubench.cluster.connection import REQUEST_TIMEOUT, Cluster
 from gpubench.cluster.errors import ClusterError
 from gpubench.cluster.exec_stream import ExecStream
-from gpubench.cluster.pods import Pod, list_pods
+from gpubench.cluster.pods import Pod
 from gpubench.cluster.pull_pod import is_running, pull_pod, what_for, why_never
 from gpubench.cluster.resources import uid_of
 
@@ -49,21 +50,21 @@ class PullProgress:
     should_stop: Callable[[], bool] = field(default=lambda: False)
 
 
-def find_image(cluster: Cluster, benchmark: GPUBenchmark) -> str:
-    """Return the image that the benchmark's pods run: that of its spec, else of a pod of its own.
+def find_image(benchmark: GPUBenchmark, runs: Sequence[GPUBenchmarkRun]) -> str:
+    """Return the image that the benchmark's pods run: that of its spec, else what its runs tell.
 
     Raises:
         ClusterError: neither tells.
     """
-    if benchmark.spec.execution.image:
-        return benchmark.spec.execution.image
-    for pod in list_pods(cluster, f"{BENCHMARK_UID_LABEL}={uid_of(benchmark)}"):
-        return str(pod["spec"]["containers"][0]["image"])
-    msg = (
-        f"{benchmark.name}: its spec names no image, and none of its pods is there any more; name "
-        "one that has python3 by --image"
-    )
-    raise ClusterError(msg)
+    told = (run.metadata.annotations.get(IMAGE_ANNOTATION) for run in runs)
+    image = benchmark.spec.execution.image or next(filter(None, told), None)
+    if image is None:
+        msg = (
+            f"{benchmark.name}: neither its spec nor its runs tell of an image; name one that has "
+            "python3 by --image"
+        )
+        raise ClusterError(msg)
+    return image
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gpubench.api.run import GPUBenchmarkRunSpec, GPUBenchmarkRunStatus, RunPara
 from gpubench.backends import (
     ATTEMPT_LABEL,
     BENCHMARK_UID_LABEL,
+    IMAGE_ANNOTATION,
     RUN_LABEL,
     JobBackend,
     JobRequest,
@@ -73,13 +74,13 @@ class Children:
                     raise
         return news
 
-    async def create_runs(self, runs: Iterable[Run]) -> None:
+    async def create_runs(self, runs: Iterable[Run], image: str) -> None:
         """Make the objects of runs; one that is there is taken as it is."""
-        await asyncio.gather(*(self._create_run(run) for run in runs))
+        await asyncio.gather(*(self._create_run(run, image) for run in runs))
 
-    async def _create_run(self, run: Run) -> None:
+    async def _create_run(self, run: Run, image: str) -> None:
         try:
-            made = await self._client.create(RUNS, self._run_manifest(run))
+            made = await self._client.create(RUNS, self._run_manifest(run, image))
         except ApiError as error:
             if error.status != CONFLICT:
                 raise
@@ -89,7 +90,7 @@ class Children:
             made = found
         self._cache.put({"kind": RUNS.kind, **made})
 
-    def _run_manifest(self, run: Run) -> dict[str, Any]:
+    def _run_manifest(self, run: Run, image: str = "") -> dict[str, Any]:
         spec = GPUBenchmarkRunSpec(
             benchmark=self._benchmark,
             point_hash=run.point.point_hash,
@@ -111,6 +112,7 @@ class Children:
                 "name": run.name,
                 "namespace": self._namespace,
                 "labels": run_labels(self._benchmark, self._uid, run.name),
+                "annotations": {IMAGE_ANNOTATION: image},
                 "ownerReferences": [owner],
             },
             "spec": spec.to_json_dict(),

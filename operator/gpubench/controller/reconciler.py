@@ -131,7 +131,7 @@ class BenchmarkReconciler:
 
     async def _make_runs(self, assignment: Assignment) -> None:
         missing = [run for name, run in assignment.runs.items() if name not in self._cache.runs]
-        await self.children.create_runs(missing)
+        await self.children.create_runs(missing, assignment.requests.image)
         unwanted = [r for name, r in self._cache.runs.items() if name not in assignment.runs]
         for record in unwanted:
             has_result = any(a.state is AttemptState.SUCCEEDED for a in record.status.attempts)

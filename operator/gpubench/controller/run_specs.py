@@ -29,6 +29,12 @@ class JobRequestBuilder:
         most_ranks = max((run.point.gpus for run in plan.runs), default=1)
         return cls(benchmark, uid, settings, most_ranks)
 
+    @property
+    def image(self) -> str:
+        """The image of the workload: the benchmark's, else the operator's."""
+        spec = self.benchmark.spec
+        return spec.execution.image or self.settings.images[spec.workload.kind]
+
     def build(self, run: Run, run_uid: str, attempt: int) -> JobRequest:
         """Return what the job of an attempt is made from."""
         namespace = self.benchmark.metadata.namespace

@@ -58,9 +58,7 @@ def pull_results(
     folder = ResultsFolder.create(output, name)
     with folder.lock.held(utc_now()), _writing(folder):
         check_origin(folder, uid)
-        pull = Pull(
-            cluster, benchmark, claim, image or find_image(cluster, benchmark), start_seconds
-        )
+        pull = Pull(cluster, benchmark, claim, image or find_image(benchmark, runs), start_seconds)
         try:
             brought = _bring(pull, folder, runs, console)
         except PullStoppedError:
