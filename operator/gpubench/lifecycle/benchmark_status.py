@@ -73,6 +73,7 @@ def make_rejected_status(
         update={
             "observed_generation": generation,
             "phase": BenchmarkPhase.FAILED,
+            "estimated_completion_time": None,
             "conditions": make_conditions(judgements, previous.conditions, generation, now),
         }
     )

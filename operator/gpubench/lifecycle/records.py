@@ -7,6 +7,7 @@ recorded; an attempt that the status knows as live is only as alive as its job.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpubench.api.benchmark import Condition
 from gpubench.api.compact import CompactResult
@@ -24,7 +25,7 @@ from gpubench.api.run import (
 from gpubench.lifecycle.conditions import Judgement, make_conditions
 from gpubench.lifecycle.observed import LIVE_STATES, ObservedAttempt, ObservedRun, Policy
 from gpubench.lifecycle.runs import RunState, run_state
-from gpubench.lifecycle.timestamps import from_timestamp, to_timestamp
+from gpubench.lifecycle.timestamps import as_told, from_timestamp, to_timestamp
 from gpubench.sweep.names import job_name
 
 
@@ -67,6 +68,7 @@ def make_run_status(
     now: float,
 ) -> GPUBenchmarkRunStatus:
     """Return the status of a run; `result` is what its accepted or last attempt handed over."""
+    run = replace(run, attempts=tuple(_as_recorded(attempt) for attempt in run.attempts))
     state = run_state(run, policy)
     latest = run.attempts[-1] if run.attempts else None
     validity = compact_validity(result, rules) if result and run.accepted else None
@@ -81,14 +83,26 @@ def make_run_status(
     )
 
 
+def _as_recorded(attempt: ObservedAttempt) -> ObservedAttempt:
+    """Return an attempt as it will be read from its record.
+
+    A status is made from that, so that it stays the same when it is made again.
+    """
+    failed = attempt.state is AttemptState.FAILED
+    return replace(
+        attempt,
+        started_at=as_told(attempt.started_at),
+        ended_at=None if attempt.ended_at is None else as_told(attempt.ended_at),
+        failure=(attempt.failure or FailureClass.CRASH) if failed else None,
+        message=attempt.message[:MAX_MESSAGE_LENGTH],
+    )
+
+
 def _record(run: str, attempt: ObservedAttempt) -> Attempt:
     began = attempt.state is not AttemptState.PENDING and attempt.started_at != attempt.ended_at
     failure = None
-    if attempt.state is AttemptState.FAILED:
-        failure = AttemptFailure(
-            failure_class=attempt.failure or FailureClass.CRASH,
-            message=attempt.message[:MAX_MESSAGE_LENGTH],
-        )
+    if attempt.failure is not None:
+        failure = AttemptFailure(failure_class=attempt.failure, message=attempt.message)
     return Attempt(
         number=attempt.number,
         state=attempt.state,

@@ -8,13 +8,17 @@ from gpubench.api.enums import FailureClass
 from gpubench.lifecycle.observed import ObservedAttempt, Policy
 
 MAX_BLAMELESS_RETRIES = 20
-"""Retries that nobody is to blame for, before even those end: a node that always dies."""
+"""Retries that nobody is to blame for, of all kinds together, before even those end: a node that
+always dies."""
 MAX_BACKOFF_SECONDS = 600
 
 
 @dataclass(frozen=True)
 class RetryRule:
-    """How a failure class is treated: `limit` retries at most, on top of the user's limit."""
+    """How a failure class is treated: `limit` retries at most, on top of the user's limit.
+
+    One that does not count is tried again up to `MAX_BLAMELESS_RETRIES`.
+    """
 
     limit: int | None
     counts: bool = True
@@ -23,7 +27,7 @@ class RetryRule:
 NEVER = RetryRule(limit=0)
 ONCE = RetryRule(limit=1)
 UP_TO_THE_USERS_LIMIT = RetryRule(limit=None)
-BLAMELESS = RetryRule(limit=MAX_BLAMELESS_RETRIES, counts=False)
+BLAMELESS = RetryRule(limit=None, counts=False)
 
 RETRY_RULES: dict[FailureClass, RetryRule] = {
     # The same spec, data and seed fail in the same way again.
@@ -50,10 +54,12 @@ def may_retry(failures: tuple[ObservedAttempt, ...], policy: Policy) -> bool:
         return True
     last = failures[-1].failure or FailureClass.CRASH
     rule = RETRY_RULES[last]
+    if not rule.counts:
+        return len(failures) - counted(failures) <= MAX_BLAMELESS_RETRIES
     of_this_class = sum(failure.failure is last for failure in failures)
     if rule.limit is not None and of_this_class > rule.limit:
         return False
-    return not rule.counts or counted(failures) <= policy.retry_limit
+    return counted(failures) <= policy.retry_limit
 
 
 def counted(failures: tuple[ObservedAttempt, ...]) -> int:

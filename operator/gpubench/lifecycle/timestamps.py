@@ -7,8 +7,13 @@ from datetime import UTC, datetime
 
 def to_timestamp(seconds: float) -> str:
     """Return a moment as RFC 3339 in UTC, to the millisecond."""
-    moment = datetime.fromtimestamp(seconds, UTC)
+    moment = datetime.fromtimestamp(as_told(seconds), UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def as_told(seconds: float) -> float:
+    """Return a moment as it will be read from its timestamp: to the millisecond."""
+    return round(seconds, 3)
 
 
 def from_timestamp(text: str) -> float:
