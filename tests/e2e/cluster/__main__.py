@@ -21,13 +21,13 @@ def main() -> int:
     stop.add_argument("--purge", action="store_true", help="remove the images as well")
     commands.add_parser("status", help="tell what runs")
     arguments = parser.parse_args()
-    layout = Layout.of_environment()
     began = time.monotonic()
 
     def say(text: str) -> None:
         print(f"{time.monotonic() - began:5.0f} s  {text}", flush=True)
 
     try:
+        layout = Layout.of_environment()
         if arguments.command == "status":
             healthy, lines = status(layout)
             print("\n".join(lines))

@@ -164,6 +164,7 @@ def down(layout: Layout, *, purge: bool = False) -> None:
             raise ClusterError(f"process {builder} still builds an image in {layout.image_store}")
         if purge:
             shutil.rmtree(layout.state)
+            _lock_file(layout).unlink()
 
 
 def _tear_down(layout: Layout) -> None:
@@ -196,7 +197,10 @@ def status(layout: Layout) -> tuple[bool, list[str]]:
 def _lock(layout: Layout) -> Iterator[None]:
     """One `up` or `down` at a time."""
     layout.state.parent.mkdir(parents=True, exist_ok=True)
-    path = layout.state.with_name(f".{layout.state.name}.lock")
-    with path.open("w", encoding="utf-8") as file:
+    with _lock_file(layout).open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _lock_file(layout: Layout) -> Path:
+    return layout.state.with_name(f".{layout.state.name}.lock")

@@ -8,9 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.e2e.cluster.builds import binaries_folder
+from tests.e2e.cluster.commands import ClusterError
 
 NODE = "gpubench-node"
 """Name of the one node."""
+
+LONGEST_STATE_PATH = 70
 
 GPUS = 4
 """How many `nvidia.com/gpu` the node says it has."""
@@ -30,9 +33,6 @@ API_SERVER = f"https://{NODE_ADDRESS}:6443"
 ETCD = "http://127.0.0.1:22379"
 ETCD_PEERS = "http://127.0.0.1:22380"
 
-CONTROL_GROUP = "gpubench-cluster"
-"""The control group, below the root of each hierarchy, that holds all pods."""
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -44,12 +44,23 @@ class Layout:
     @classmethod
     def of_environment(cls) -> Layout:
         """GPUBENCH_CLUSTER_DIR, else the usual place."""
-        return cls(Path(os.environ.get("GPUBENCH_CLUSTER_DIR", "/var/lib/gpubench-cluster")))
+        path = os.environ.get("GPUBENCH_CLUSTER_DIR") or "/var/lib/gpubench-cluster"
+        if not path.startswith("/") or len(path) > LONGEST_STATE_PATH:
+            raise ClusterError(
+                f"GPUBENCH_CLUSTER_DIR is {path}: it must begin with / and, for the sockets in "
+                f"it, have at most {LONGEST_STATE_PATH} characters"
+            )
+        return cls(Path(path))
 
     @cached_property
     def binaries(self) -> Path:
         """What was built from Go modules."""
         return binaries_folder()
+
+    @property
+    def control_group(self) -> str:
+        """The control group, below the root of each hierarchy, that holds all pods."""
+        return self.state.name
 
     @property
     def kubeconfig(self) -> Path:

@@ -15,7 +15,6 @@ from tests.e2e.cluster.commands import run, succeeds, wait_until
 from tests.e2e.cluster.control_plane import kubectl
 from tests.e2e.cluster.credentials import kubeconfig_of
 from tests.e2e.cluster.layout import (
-    CONTROL_GROUP,
     GPUS,
     NAME_SERVER_ADDRESS,
     NODE,
@@ -68,7 +67,7 @@ def start_kubelet(layout: Layout, *, timeout: float = 60) -> None:
     """Start the kubelet, wait until the node is ready, and give it its GPUs."""
     log = layout.logs / "kubelet.log"
     if not processes.pids(layout.state, "kubelet"):
-        _make_control_group()
+        _make_control_group(layout)
         arguments = [
             f"--config={_write_kubelet_configuration(layout)}",
             f"--kubeconfig={kubeconfig_of(layout, 'kubelet')}",
@@ -191,7 +190,7 @@ def _write_kubelet_configuration(layout: Layout) -> Path:
         "authorization": {"mode": "Webhook"},
         "containerRuntimeEndpoint": f"unix://{layout.containerd_socket}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{CONTROL_GROUP}",
+        "cgroupRoot": f"/{layout.control_group}",
         "failCgroupV1": False,
         "failSwapOn": False,
         "enforceNodeAllocatable": [],
@@ -211,23 +210,23 @@ def _write_kubelet_configuration(layout: Layout) -> Path:
     return path
 
 
-def _control_groups() -> list[Path]:
+def _control_groups(layout: Layout) -> list[Path]:
     """Our group in each hierarchy; both versions of control groups."""
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
-        return [root / CONTROL_GROUP]
-    return [folder / CONTROL_GROUP for folder in root.iterdir() if folder.is_dir()]
+        return [root / layout.control_group]
+    return [folder / layout.control_group for folder in root.iterdir() if folder.is_dir()]
 
 
-def _make_control_group() -> None:
-    for group in _control_groups():
+def _make_control_group(layout: Layout) -> None:
+    for group in _control_groups(layout):
         with contextlib.suppress(OSError):  # a hierarchy that this machine does not let us use
             group.mkdir(exist_ok=True)
 
 
 def kill_containers(layout: Layout) -> None:
     """Kill all that runs in pods, whoever still knows of it, and the shims around it."""
-    groups = [group for group in _control_groups() if group.exists()]
+    groups = [group for group in _control_groups(layout) if group.exists()]
 
     def inside() -> set[int]:
         found = set()
