@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kubernetes import client, config
@@ -16,12 +19,15 @@ from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 from urllib3 import disable_warnings
 from urllib3.exceptions import HTTPError, InsecureRequestWarning, MaxRetryError
+from yaml import YAMLError
 
 from gpubench.cluster import ClusterChoice
 from gpubench.cluster.errors import ClusterError, NotFoundError
 
 REQUEST_TIMEOUT = (5.0, 60.0)
 """Seconds to connect, and to wait for an answer."""
+NOT_A_KUBECONFIG = (ConfigException, YAMLError, OSError, AttributeError, KeyError, TypeError)
+"""What the client raises for files of all kinds."""
 IN_A_POD = "in this pod"
 NOT_INSTALLED = (
     "gpubench is not installed in this cluster (it knows no gpubench.io resources); "
@@ -70,7 +76,7 @@ class Cluster:
     def _unreachable(self, reason: Exception) -> ClusterError:
         where = self.api.configuration.host
         # The innermost words: "... Failed to establish a new connection: [Errno 111] refused".
-        words = str(reason).rsplit(": ", 1)[-1].strip("()' ")
+        words = re.sub(r"\[Errno -?\d+\] ", "", str(reason).rsplit(": ", 1)[-1]).rstrip("' ")
         return ClusterError(
             f"cannot reach the cluster of context {self.context} at {where}: {words}"
         )
@@ -84,7 +90,7 @@ class Cluster:
                     f"the cluster does not accept the credentials of context {self.context}"
                 )
             case 403:
-                return ClusterError(f"not allowed to read or change {what}: {message}")
+                return ClusterError(f"not allowed: {message}")
             case 404 if not status:
                 # Of an object that is missing the API server says so; of a whole path, nothing.
                 return ClusterError(NOT_INSTALLED)
@@ -113,12 +119,13 @@ def connect(choice: ClusterChoice) -> Cluster:
     # Whoever writes insecure-skip-tls-verify into a kubeconfig knows; kubectl says nothing either.
     disable_warnings(InsecureRequestWarning)
     path = str(choice.kubeconfig) if choice.kubeconfig else KUBE_CONFIG_DEFAULT_LOCATION
+    # KUBECONFIG may name several files; those that are not there are left out.
+    if not any(Path(each).expanduser().exists() for each in path.split(os.pathsep)):
+        return _connect_in_pod(choice, path)
     try:
         contexts, current = config.list_kube_config_contexts(path)
-    except ConfigException as error:
-        if choice.kubeconfig is None and choice.context is None:
-            return _connect_in_pod(choice, path)
-        msg = f"no kubeconfig at {path}: {error}"
+    except NOT_A_KUBECONFIG as error:
+        msg = f"{path}: not a kubeconfig: {' '.join(str(error).split())}"
         raise ClusterError(msg) from None
     names = [context["name"] for context in contexts]
     name = choice.context or (current or {}).get("name")
@@ -128,7 +135,7 @@ def connect(choice: ClusterChoice) -> Cluster:
     chosen = next(context for context in contexts if context["name"] == name)
     try:
         api = config.new_client_from_config(config_file=path, context=name)
-    except ConfigException as error:
+    except NOT_A_KUBECONFIG as error:
         msg = f"{path}: context {name} cannot be used: {error}"
         raise ClusterError(msg) from None
     namespace = choice.namespace or chosen["context"].get("namespace") or "default"
@@ -137,10 +144,12 @@ def connect(choice: ClusterChoice) -> Cluster:
 
 def _connect_in_pod(choice: ClusterChoice, path: str) -> Cluster:
     configuration = client.Configuration()
+    msg = f"no kubeconfig at {path}; name one by --kubeconfig or KUBECONFIG"
+    if choice.kubeconfig is not None or choice.context is not None:
+        raise ClusterError(msg)
     try:
         config.load_incluster_config(client_configuration=configuration)
     except ConfigException:
-        msg = f"no kubeconfig at {path}; name one by --kubeconfig or KUBECONFIG"
         raise ClusterError(msg) from None
     namespace = choice.namespace or "default"
     api = client.ApiClient(configuration)
