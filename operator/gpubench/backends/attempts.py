@@ -45,12 +45,13 @@ def observe_attempt(
     if pod_is_overdue(job, pod):
         return _ended_without_pod(job, pod, now)
     if pod is not None and pod.state is AttemptState.RUNNING:
-        started_at = pod.started_at or pod.created_at
+        # No pod runs before it is made, whatever its node's clock says.
+        started_at = max(pod.started_at or pod.created_at, pod.created_at)
         return AttemptOutcome(ObservedAttempt(job.attempt, AttemptState.RUNNING, started_at))
     waiting = ObservedAttempt(
         job.attempt,
         AttemptState.PENDING,
-        job.created_at,
+        max(job.active_since, pod.created_at) if pod else job.active_since,
         message=_why_waiting(job, pod),
         queued=job.phase is JobPhase.QUEUED,
     )
@@ -65,8 +66,9 @@ def _why_waiting(job: JobState, pod: PodState | None) -> str:
 
 def _ended(job: JobState, pod: PodState, point_hash: str, now: float) -> AttemptOutcome:
     result, complaint = _read_result(job, pod, point_hash)
-    ended_at = pod.ended_at or now
-    started_at = pod.started_at or ended_at
+    # The node's clock may be ahead of ours, and a retry must not wait until we are there.
+    ended_at = min(pod.ended_at or now, now)
+    started_at = min(pod.started_at or ended_at, ended_at)
     if result is not None and result.outcome is Outcome.SUCCEEDED:
         attempt = ObservedAttempt(
             job.attempt,

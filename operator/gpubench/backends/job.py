@@ -6,7 +6,7 @@ from typing import Any
 
 from gpubench.backends.pod_template import JobRequest, build_pod_template
 from gpubench.backends.pytorchjob import QUEUE_LABEL
-from gpubench.backends.states import JobBackend, JobPhase, Object, true_conditions
+from gpubench.backends.states import JobBackend, JobPhase, Object, phase_by_conditions
 
 
 def build_batch_job(request: JobRequest) -> dict[str, Any]:
@@ -27,13 +27,7 @@ def build_batch_job(request: JobRequest) -> dict[str, Any]:
 
 def read_phase(job: Object) -> tuple[JobPhase, str]:
     """Return where a Job stands by its conditions."""
-    conditions = true_conditions(job)
-    for kind, phase in (("Complete", JobPhase.SUCCEEDED), ("Failed", JobPhase.FAILED)):
-        if kind in conditions:
-            return phase, conditions[kind]
-    if job["spec"].get("suspend"):
-        return JobPhase.QUEUED, "waits for its queue to admit it"
-    return JobPhase.ACTIVE, ""
+    return phase_by_conditions(job, "Complete", suspended=bool(job["spec"].get("suspend")))
 
 
 BATCH_JOB = JobBackend(

@@ -8,18 +8,20 @@ from typing import Any
 
 from gpubench.api.enums import AttemptState, FailureClass
 from gpubench.backends.labels import ATTEMPT_LABEL, BENCHMARK_UID_LABEL, RUN_LABEL
+from gpubench.backends.pod_template import CONTAINER
+from gpubench.backends.trainjob import TRAINER_CONTAINER
 from gpubench.lifecycle.timestamps import from_timestamp
 
 # https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 NODE_LOSS_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 BLAMELESS_REASONS = {
     "NodeLost": FailureClass.NODE_LOST,
-    "Evicted": FailureClass.PREEMPTED,
     "Preempting": FailureClass.PREEMPTED,
     "NodeShutdown": FailureClass.PREEMPTED,
     "Shutdown": FailureClass.PREEMPTED,
     "Terminated": FailureClass.PREEMPTED,
 }
+CONTAINERS = (CONTAINER, TRAINER_CONTAINER)
 KILLED_BY_SIGNAL = 128
 EXIT_NOT_DELIVERED = 3
 """Exit code of a supervisor that could not write to the results volume."""
@@ -35,6 +37,8 @@ class PodState:
     namespace: str
     name: str
     uid: str
+    owner_uid: str
+    """Uid of what made it, the job or something between them; empty where nothing did."""
     state: AttemptState
     created_at: float
     started_at: float | None
@@ -72,6 +76,7 @@ def read_pod(pod: Mapping[str, Any]) -> PodState | None:
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
+        owner_uid=next((o["uid"] for o in metadata.get("ownerReferences", [])), ""),
         state=state,
         created_at=from_timestamp(metadata["creationTimestamp"]),
         started_at=_moment((container.get("running") or terminated or {}).get("startedAt")),
@@ -86,9 +91,10 @@ def read_pod(pod: Mapping[str, Any]) -> PodState | None:
 
 
 def _container_state(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the state of the one container that a run's pod has."""
+    """Return the state of the container that trains; a cluster may put others beside it."""
     statuses = status.get("containerStatuses") or []
-    state: Mapping[str, Any] = (statuses[0].get("state") or {}) if statuses else {}
+    ours = [each for each in statuses if each["name"] in CONTAINERS] or statuses
+    state: Mapping[str, Any] = (ours[0].get("state") or {}) if ours else {}
     return state
 
 
@@ -124,6 +130,11 @@ def _failure(
         lost = disruption.get("reason") in NODE_LOSS_REASONS
         message = f"{disruption.get('reason')}: {disruption.get('message') or message}"
         return FailureClass.NODE_LOST if lost else FailureClass.PREEMPTED, message
+    if reason == "Evicted":
+        # For pressure on the node nobody is to blame; a pod over its own limits will be again.
+        by_node = message.startswith("The node ")
+        failure = FailureClass.PREEMPTED if by_node else FailureClass.ENVIRONMENT
+        return failure, f"{reason}: {message}"
     if reason in BLAMELESS_REASONS:
         return BLAMELESS_REASONS[reason], f"{reason}: {message}"
     if terminated is None:

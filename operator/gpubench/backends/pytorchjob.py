@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpubench.backends.pod_template import JobRequest, build_pod_template
-from gpubench.backends.states import JobBackend, JobPhase, Object, true_conditions
+from gpubench.backends.states import JobBackend, JobPhase, Object, phase_by_conditions
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
@@ -36,13 +36,8 @@ def build_pytorch_job(request: JobRequest) -> dict[str, Any]:
 
 def read_phase(job: Object) -> tuple[JobPhase, str]:
     """Return where a PyTorchJob stands by its conditions."""
-    conditions = true_conditions(job)
-    for kind, phase in (("Succeeded", JobPhase.SUCCEEDED), ("Failed", JobPhase.FAILED)):
-        if kind in conditions:
-            return phase, conditions[kind]
-    if job["spec"].get("runPolicy", {}).get("suspend"):
-        return JobPhase.QUEUED, "waits for its queue to admit it"
-    return JobPhase.ACTIVE, ""
+    suspended = bool(job["spec"].get("runPolicy", {}).get("suspend"))
+    return phase_by_conditions(job, "Succeeded", suspended=suspended)
 
 
 PYTORCH_JOB = JobBackend(

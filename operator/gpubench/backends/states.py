@@ -43,6 +43,8 @@ class JobState:
     phase: JobPhase
     message: str
     created_at: float
+    active_since: float
+    """When it was made, or last left its queue."""
     deleting: bool
 
 
@@ -55,6 +57,8 @@ class JobBackend:
     build_job: Callable[[JobRequest], Manifest]
     read_phase: Callable[[Object], tuple[JobPhase, str]]
     """Status of the object -> its phase, and a sentence where there is one."""
+    owns_pods: bool = True
+    """Whether its pods name it as their owner; else an object in between does."""
 
 
 def read_job(backend: JobBackend, job: Object) -> JobState | None:
@@ -77,11 +81,38 @@ def read_job(backend: JobBackend, job: Object) -> JobState | None:
         phase=phase,
         message=message,
         created_at=from_timestamp(metadata["creationTimestamp"]),
+        active_since=_active_since(job),
         deleting="deletionTimestamp" in metadata,
     )
 
 
-def true_conditions(job: Object) -> dict[str, str]:
-    """Return the messages of the conditions that hold, by type."""
-    conditions = (job.get("status") or {}).get("conditions") or []
-    return {c["type"]: c.get("message") or "" for c in conditions if c["status"] == "True"}
+def phase_by_conditions(job: Object, success: str, *, suspended: bool) -> tuple[JobPhase, str]:
+    """Return where a job stands; `success` is its word for having succeeded.
+
+    A job that was just admitted is `Suspended` until its controller has seen that, too.
+    """
+    conditions = {c["type"]: c.get("message") or "" for c in _conditions(job) if _holds(c)}
+    for kind, phase in ((success, JobPhase.SUCCEEDED), ("Failed", JobPhase.FAILED)):
+        if kind in conditions:
+            return phase, conditions[kind]
+    if suspended or "Suspended" in conditions:
+        return JobPhase.QUEUED, "waits for its queue to admit it"
+    return JobPhase.ACTIVE, ""
+
+
+def _active_since(job: Object) -> float:
+    """Return when a job was made, or last left its queue."""
+    resumed = [
+        c["lastTransitionTime"]
+        for c in _conditions(job)
+        if c["type"] == "Suspended" and not _holds(c) and c.get("lastTransitionTime")
+    ]
+    return max(from_timestamp(text) for text in (job["metadata"]["creationTimestamp"], *resumed))
+
+
+def _conditions(job: Object) -> list[Object]:
+    return (job.get("status") or {}).get("conditions") or []
+
+
+def _holds(condition: Object) -> bool:
+    return bool(condition["status"] == "True")

@@ -1,7 +1,8 @@
 """TrainJob of Kubeflow Trainer v2, the training-operator's successor, over JobSet.
 
-Written against trainer.kubeflow.org/v1alpha1 and its runtime `torch-distributed`; the pod's own
-properties go in as an override of the runtime's template.
+Written against trainer.kubeflow.org/v1alpha1 of Trainer 2.1 and its runtime `torch-distributed`;
+the pod's own properties go in as an override of the runtime's template. What a TrainJob cannot
+override is the runtime's to say: security contexts, the pull policy and the grace period.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from typing import Any
 
 from gpubench.backends.pod_template import JobRequest, build_pod_template
 from gpubench.backends.pytorchjob import QUEUE_LABEL
-from gpubench.backends.states import JobBackend, JobPhase, Object, true_conditions
+from gpubench.backends.states import JobBackend, JobPhase, Object, phase_by_conditions
 
 RUNTIME = "torch-distributed"
 TRAINER_JOB = "node"
 """Name of the replicated job in that runtime."""
+TRAINER_CONTAINER = "node"
+"""Name of its container."""
 
 
 def build_train_job(request: JobRequest) -> dict[str, Any]:
@@ -28,12 +31,10 @@ def build_train_job(request: JobRequest) -> dict[str, Any]:
         if name in template["spec"]
     }
     overrides["containers"] = [
-        {"name": TRAINER_JOB, "volumeMounts": container["volumeMounts"]},
+        {"name": TRAINER_CONTAINER, "volumeMounts": container["volumeMounts"]},
     ]
     spec: dict[str, Any] = {
         "runtimeRef": {"name": RUNTIME},
-        "labels": template["metadata"]["labels"],
-        "annotations": template["metadata"]["annotations"],
         "trainer": {
             "numNodes": 1,
             "numProcPerNode": 1,
@@ -43,7 +44,13 @@ def build_train_job(request: JobRequest) -> dict[str, Any]:
             "env": container["env"],
             "resourcesPerNode": container["resources"],
         },
-        "podTemplateOverrides": [{"targetJobs": [{"name": TRAINER_JOB}], "spec": overrides}],
+        "podTemplateOverrides": [
+            {
+                "targetJobs": [{"name": TRAINER_JOB}],
+                "metadata": template["metadata"],
+                "spec": overrides,
+            }
+        ],
     }
     if request.execution.queue_name:
         metadata["labels"] = metadata["labels"] | {QUEUE_LABEL: request.execution.queue_name}
@@ -58,13 +65,7 @@ def build_train_job(request: JobRequest) -> dict[str, Any]:
 
 def read_phase(job: Object) -> tuple[JobPhase, str]:
     """Return where a TrainJob stands by its conditions."""
-    conditions = true_conditions(job)
-    for kind, phase in (("Complete", JobPhase.SUCCEEDED), ("Failed", JobPhase.FAILED)):
-        if kind in conditions:
-            return phase, conditions[kind]
-    if job["spec"].get("suspend"):
-        return JobPhase.QUEUED, "waits for its queue to admit it"
-    return JobPhase.ACTIVE, ""
+    return phase_by_conditions(job, "Complete", suspended=bool(job["spec"].get("suspend")))
 
 
 TRAIN_JOB = JobBackend(
@@ -72,4 +73,5 @@ TRAIN_JOB = JobBackend(
     kind="TrainJob",
     build_job=build_train_job,
     read_phase=read_phase,
+    owns_pods=False,
 )
