@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from gpubench.api.enums import Strategy
+from gpubench.api.enums import DeviceKind, Strategy
 from gpubench.api.parsing import parse_benchmark
 from gpubench.sweep.expansion import expand
 from gpubench.sweep.plan import Plan
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
-SAMPLES = sorted(path.name for path in MANIFESTS.glob("*.yaml"))
+SAMPLES = sorted(path.name for path in MANIFESTS.glob("*.yaml") if path.name != "volumes.yaml")
 
 # Total seconds on 1, 2, 3 and 4 H100s: Lawenda et al. 2025, Table 2 and (pinMemory on) Table 3.
 PAPER_SECONDS = {
@@ -56,8 +57,21 @@ def test_the_samples_are_those_of_the_guide() -> None:
         "mobilenet-image-sizes.yaml",
         "mobilenet-quickstart.yaml",
         "mobilenet-strategies.yaml",
+        "mobilenet-sweep-cpu.yaml",
         "mobilenet-sweep.yaml",
     }
+
+
+def test_the_sweep_for_processors_asks_for_no_gpu_and_for_the_volumes_of_the_sample() -> None:
+    benchmark = parse_benchmark((MANIFESTS / "mobilenet-sweep-cpu.yaml").read_bytes(), "")
+    a_plan = expand(benchmark)
+    assert len(a_plan.runs) == 8
+    assert {gpus for (gpus,) in parameters(a_plan, "gpus")} == {1, 2}
+    assert benchmark.spec.execution.device is DeviceKind.CPU
+    volumes = yaml.safe_load_all((MANIFESTS / "volumes.yaml").read_text(encoding="utf-8"))
+    claims = {v["metadata"]["name"] for v in volumes if v["kind"] == "PersistentVolumeClaim"}
+    asked = {benchmark.spec.execution.data_volume_claim, benchmark.spec.results.volume_claim}
+    assert asked == claims
 
 
 def test_the_quickstart_is_small_and_varied() -> None:
