@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import kopf
@@ -78,9 +79,12 @@ def _register_startup(registry: kopf.OperatorRegistry) -> None:
 def _register_login(registry: kopf.OperatorRegistry) -> None:
     @kopf.on.login(registry=registry)
     def log_in(**arguments: Any) -> kopf.ConnectionInfo | None:
-        return kopf.login_with_service_account(**arguments) or kopf.login_with_kubeconfig(
-            **arguments
-        )
+        account = kopf.login_with_service_account(**arguments)
+        if account is None:
+            return kopf.login_with_kubeconfig(**arguments)
+        # kopf asks for kubernetes.default.svc, but a cluster need not have DNS.
+        server = "https://{KUBERNETES_SERVICE_HOST}:{KUBERNETES_SERVICE_PORT}"
+        return replace(account, server=server.format_map(os.environ))
 
 
 def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) -> None:
