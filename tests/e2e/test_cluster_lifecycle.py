@@ -35,7 +35,7 @@ class Elsewhere:
     def run(self, *command: str) -> str:
         enter = ("nsenter", "--target", str(self.pid), "--net", "--mount")
         settings = ("env", f"--chdir={ROOT}", f"GPUBENCH_CLUSTER_DIR={self.layout.state}")
-        return run(*enter, *settings, *command, timeout=300)
+        return run(*enter, *settings, *command, timeout=500)
 
     def cluster(self, *arguments: str) -> str:
         return self.run(sys.executable, "-m", "tests.e2e.cluster", *arguments)

@@ -44,7 +44,7 @@ def wait_until_ready(layout: Layout) -> None:
             processes.must_live(layout.state, name, layout.logs / f"{name}.log")
         return is_ready(layout)
 
-    wait_until("the API server's readiness", ready, timeout=60)
+    wait_until("the API server's readiness", ready, timeout=180)
     run(*kubectl(layout), "get", "namespace", "default")
 
 

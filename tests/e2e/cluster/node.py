@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from pathlib import Path
 from urllib.request import urlopen
@@ -60,10 +61,10 @@ def _launch_containerd(layout: Layout) -> None:
         processes.must_live(layout.state, "containerd", log)
         return succeeds(*ctr(layout), "version", timeout=5)
 
-    wait_until("containerd's answer", answers, timeout=30)
+    wait_until("containerd's answer", answers, timeout=60)
 
 
-def start_kubelet(layout: Layout, *, timeout: float = 60) -> None:
+def start_kubelet(layout: Layout, *, timeout: float = 180) -> None:
     """Start the kubelet, wait until the node is ready, and give it its GPUs."""
     log = layout.logs / "kubelet.log"
     if not processes.pids(layout.state, "kubelet"):
@@ -116,7 +117,7 @@ def offer_gpus(layout: Layout, count: int = GPUS) -> None:
     arguments = ("patch", "node", NODE, "--subresource=status", "--type=json")
     run(*kubectl(layout), *arguments, f"--patch={json.dumps(patch)}")
     # The kubelet rounds off what it finds here at its next report; only then is it settled.
-    wait_until("the node's GPUs", lambda: offered_gpus(layout) == count, timeout=30)
+    wait_until("the node's GPUs", lambda: offered_gpus(layout) == count, timeout=60)
 
 
 def start_kube_proxy(layout: Layout) -> None:
@@ -226,26 +227,36 @@ def _make_control_group(layout: Layout) -> None:
 
 def kill_containers(layout: Layout) -> None:
     """Kill all that runs in pods, whoever still knows of it, and the shims around it."""
-    groups = [group for group in _control_groups(layout) if group.exists()]
-
-    def inside() -> set[int]:
-        found = set()
-        for group in groups:
-            for path in group.rglob("cgroup.procs"):
-                with contextlib.suppress(OSError):
-                    found |= {int(line) for line in path.read_text(encoding="utf-8").split()}
-        return found
+    processes.end(layout.state, ["containerd"], patience=2)
 
     def gone() -> bool:
-        processes.kill(inside())
-        return not inside()
+        folders = _control_group_folders(layout)
+        inside = _processes_inside(folders)
+        processes.kill(inside)
+        for folder in folders:
+            with contextlib.suppress(OSError):  # still in use, or gone by itself
+                folder.rmdir()
+        return not inside and not _control_group_folders(layout)
 
-    wait_until("end of all containers", gone, timeout=20)
-    processes.end(layout.state, [SHIM, "runc", "containerd"], patience=2)
-    for group in groups:
-        for folder in sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True):
-            folder.rmdir()
-        group.rmdir()
+    wait_until("end of all containers", gone, timeout=60)
+    processes.end(layout.state, [SHIM, "runc"], patience=1)
+
+
+def _control_group_folders(layout: Layout) -> list[Path]:
+    """Our groups and those in them, the innermost first; they come and go while we look."""
+    return [
+        Path(folder)
+        for group in _control_groups(layout)
+        for folder, _, _ in os.walk(group, topdown=False)
+    ]
+
+
+def _processes_inside(folders: list[Path]) -> set[int]:
+    found: set[int] = set()
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            found |= {int(pid) for pid in (folder / "cgroup.procs").read_text("utf-8").split()}
+    return found
 
 
 def unmount_below(folder: Path) -> None:

@@ -47,7 +47,7 @@ def install(layout: Layout) -> None:
 def wait_until_ready(layout: Layout) -> None:
     """Wait until it runs; its webhook refuses all jobs until then."""
     rollout = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--namespace={NAMESPACE}")
-    run(*kubectl(layout), *rollout, "--timeout=90s", timeout=100)
+    run(*kubectl(layout), *rollout, "--timeout=300s", timeout=310)
 
 
 def _patch() -> list[dict[str, object]]:
