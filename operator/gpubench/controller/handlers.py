@@ -46,7 +46,7 @@ class Operator:
 def make_registry(operator: Operator) -> kopf.OperatorRegistry:
     """Return kopf's registry with our handlers."""
     registry = kopf.OperatorRegistry()
-    _register_startup(registry)
+    _register_startup(registry, operator.settings)
     _register_login(registry)
     _register_benchmarks(registry, operator)
     _register_children(registry, operator)
@@ -55,10 +55,12 @@ def make_registry(operator: Operator) -> kopf.OperatorRegistry:
     return registry
 
 
-def _register_startup(registry: kopf.OperatorRegistry) -> None:
+def _register_startup(registry: kopf.OperatorRegistry, own: OperatorSettings) -> None:
     @kopf.on.startup(registry=registry)
     def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False
+        # Without rights outside its namespaces it may not look for new namespaces and resources.
+        settings.scanning.disabled = bool(own.namespaces)
         settings.persistence.finalizer = FINALIZER
         settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(
             prefix="gpubench.io"
