@@ -56,6 +56,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
     "namespaces" .Values.namespaces
     "leaseName" (include "gpubench.operator" .)
     "httpPort" 8080
+    "watchNodes" .Values.rbac.readNodes
     "images" $images -}}
 {{- range $name, $value := .Values.settings -}}
 {{- if not (kindIs "invalid" $value) }}{{ $_ := set $computed $name $value }}{{ end -}}
