@@ -12,6 +12,7 @@ from gpubench_workloads.image_recognition.model import (
     build_model,
     conv_backward_flops,
     count_flops_per_sample,
+    small_batch_warning,
 )
 
 
@@ -95,3 +96,28 @@ def test_weights_are_drawn_by_the_seed() -> None:
 
     assert torch.equal(first_weight(1), first_weight(1))
     assert not torch.equal(first_weight(1), first_weight(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "smallest_batch", "batch_size", "warned"),
+    [
+        ("mobilenet_v2", 2, 32, True),
+        ("mobilenet_v2", 3, 32, True),
+        ("mobilenet_v2", 4, 32, False),
+        ("mobilenet_v2", 32, 32, False),
+        ("mobilenet_v2", 2, 2, False),  # as asked for, in every batch
+        ("mobilenet_v2", 1, 2, True),
+        ("alexnet", 2, 32, False),  # normalises nothing
+    ],
+)
+def test_last_batches_too_small_to_normalise_are_told(
+    name: str, smallest_batch: int, batch_size: int, warned: bool
+) -> None:
+    with torch.device("meta"):
+        warning = small_batch_warning(build_model(name, 10), smallest_batch, batch_size)
+    if not warned:
+        assert warning is None
+        return
+    assert warning is not None
+    assert f"{smallest_batch} image(s) per GPU" in warning
+    assert "\n" not in warning

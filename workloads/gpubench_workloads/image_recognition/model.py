@@ -10,6 +10,7 @@ import torch
 import torchvision
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 from gpubench_workloads.image_recognition.errors import BadSpecError
@@ -17,6 +18,8 @@ from gpubench_workloads.image_recognition.pipelines.image_format import CHANNELS
 
 BATCH_NORM_COMPLAINT = "Expected more than 1 value per channel"
 """What torch says when batch normalisation is left with a single value to normalise."""
+FEWEST_IMAGES = 4
+"""With fewer in a batch, its mean and variance say little about the dataset's."""
 
 
 def build_model(name: str, classes: int) -> nn.Module:
@@ -59,6 +62,19 @@ def count_flops_per_sample(name: str, classes: int, image_size: int, smallest_ba
         logits = _try(model, images, name)
         F.cross_entropy(logits, labels).backward()
     return counter.get_total_flops() / batch
+
+
+def small_batch_warning(model: nn.Module, smallest_batch: int, batch_size: int) -> str | None:
+    """Return what to tell a person whose last batches spoil batch normalisation, if they do."""
+    if smallest_batch >= min(FEWEST_IMAGES, batch_size):
+        return None
+    if not any(isinstance(module, _BatchNorm) for module in model.modules()):
+        return None
+    return (
+        f"warning: the last batch of an epoch has {smallest_batch} image(s) per GPU; batch "
+        "normalisation learns little from so few, which may cost accuracy; choose a batchSize or "
+        f"dataset.trainImages that leaves at least {FEWEST_IMAGES}, or none"
+    )
 
 
 def _try(model: nn.Module, images: Tensor, name: str) -> Tensor:

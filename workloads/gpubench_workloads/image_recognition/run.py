@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+from torch import nn
 
 from gpubench.api.progress import Stage
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.image_recognition.epochs import run_epochs
+from gpubench_workloads.image_recognition.model import small_batch_warning
 from gpubench_workloads.image_recognition.plan import RunPlan
 from gpubench_workloads.image_recognition.progress import TrainingProgress
 from gpubench_workloads.image_recognition.ranks import joined, rank_number
@@ -35,7 +39,15 @@ def run_rank(spec_path: Path, attempt_folder: Path) -> None:
     prepare_torch(plan)
     with joined(plan.ranks):
         network = build_network(plan)
+        warn_of_small_batches(plan, network)
         trainer = build_trainer(plan, network, progress)
         outcome = run_epochs(plan, trainer, network, progress)
     write_steps(attempt_folder, plan.ranks.rank, outcome.records)
     write_rank_report(attempt_folder, build_report(plan, outcome))
+
+
+def warn_of_small_batches(plan: RunPlan, network: nn.Module) -> None:
+    """Print once for all ranks that batch normalisation will suffer, if it will."""
+    warning = small_batch_warning(network, plan.strategy.smallest_batch, plan.workload.batch_size)
+    if warning is not None and plan.ranks.rank == 0:
+        print(warning, file=sys.stderr)
