@@ -5,13 +5,13 @@ BIN := .venv/bin
 SAMPLE ?= manifests/mobilenet-quickstart.yaml
 RESULTS ?= results
 PYTEST_ARGS ?= --numprocesses auto --dist loadgroup
-GENERATED := manifests/crds docs/reference
+GENERATED := manifests/crds charts/gpubench/files/crds docs/reference
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo check static format unit test generate verify docs bench lock clean distclean \
-	cluster-up cluster-down cluster-status
+	cluster-up cluster-down cluster-status images chart
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,7 @@ docs: venv ## Write the API reference from the models
 
 generate: docs ## Write every generated file: CRDs and API reference
 	$(BIN)/gpubench crd --output manifests/crds
+	$(BIN)/gpubench crd --output charts/gpubench/files/crds
 
 verify: generate ## Generate, then fail if that changed anything
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || \
@@ -71,6 +72,13 @@ lock: venv ## Resolve the lock files again (UPGRADE=--upgrade takes newer versio
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra local -o requirements/local.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra workload -o requirements/workload.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra operator -o requirements/operator.txt
+
+images: ## Build the images (ENGINE=docker, BASE_IMAGE=..., TAG=...); prints sizes and contents
+	@images/build.sh
+
+chart: venv ## Check the Helm chart by helm and kubeconform, then pack it into dist/
+	$(BIN)/pytest -q tests/unit/chart
+	helm package charts/gpubench --destination dist
 
 clean: ## Remove caches and build products; .venv and results stay
 	rm -rf build dist .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

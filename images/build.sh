@@ -58,6 +58,21 @@ build() {
     [[ -f images/$1/Dockerfile ]] || die "no image is called $1; there are: $(names)"
     echo "images: building $image ($version, $revision)" >&2
     "${engine[@]}" build "${flags[@]}" -f "images/$1/Dockerfile" -t "$image" .
+    report "$image"
+}
+
+# Size of the image and of its base, then what is in it.
+report() {
+    "${engine[@]}" images "$1"
+    [[ -z ${BASE_IMAGE:-} ]] || "${engine[@]}" images "$BASE_IMAGE"
+    if [[ ${engine[0]} == buildah ]]; then
+        local container
+        container=$("${engine[@]}" from --pull-never "$1")
+        "${engine[@]}" run --isolation chroot "$container" -- python - <images/contents.py
+        "${engine[@]}" rm "$container" >/dev/null
+    else
+        "${engine[@]}" run --rm -i --entrypoint python "$1" - <images/contents.py
+    fi
 }
 
 names() { for file in images/*/Dockerfile; do basename "$(dirname "$file")"; done | xargs; }

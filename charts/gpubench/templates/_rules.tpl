@@ -2,13 +2,13 @@
 {{- define "gpubench.rules.benchmarks" -}}
 - apiGroups: [gpubench.io]
   resources: [gpubenchmarks]
-  verbs: [get, list, watch, patch]
+  verbs: [list, watch, patch]
 - apiGroups: [gpubench.io]
   resources: [gpubenchmarkruns]
-  verbs: [get, list, watch, create, patch, delete, deletecollection]
+  verbs: [get, list, watch, create, delete]
 - apiGroups: [gpubench.io]
   resources: [gpubenchmarks/status, gpubenchmarkruns/status]
-  verbs: [get, patch]
+  verbs: [patch]
 # Owner references that block deletion ask for this where the cluster checks them.
 - apiGroups: [gpubench.io]
   resources: [gpubenchmarks/finalizers, gpubenchmarkruns/finalizers]
@@ -24,10 +24,10 @@
   verbs: [get, list, watch, create, delete]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [""]
   resources: [events]
-  verbs: [get, list, create, patch]
+  verbs: [list, create]
 - apiGroups: [kueue.x-k8s.io]
   resources: [localqueues]
   verbs: [get]
@@ -40,7 +40,7 @@
   verbs: [list, watch]
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 {{- end -}}
 
 {{/* What the clean-up before uninstall may do where benchmarks live. */}}
