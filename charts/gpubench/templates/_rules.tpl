@@ -2,7 +2,7 @@
 {{- define "gpubench.rules.benchmarks" -}}
 - apiGroups: [gpubench.io]
   resources: [gpubenchmarks]
-  verbs: [list, watch, patch]
+  verbs: [get, list, watch, patch]
 - apiGroups: [gpubench.io]
   resources: [gpubenchmarkruns]
   verbs: [get, list, watch, create, delete]
