@@ -11,6 +11,8 @@ BENCHMARK_LABEL = "gpubench.io/benchmark"
 BENCHMARK_UID_LABEL = "gpubench.io/benchmark-uid"
 RUN_LABEL = "gpubench.io/run"
 ATTEMPT_LABEL = "gpubench.io/attempt"
+TEMPLATE_ANNOTATION = "gpubench.io/template"
+"""On a job: the digest of the specification that it was made from."""
 IMAGE_ANNOTATION = "gpubench.io/image"
 """On a run: the image of its first attempt's pod, for whoever reads its volume later."""
 

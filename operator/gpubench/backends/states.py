@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 
-from gpubench.backends.labels import ATTEMPT_LABEL, BENCHMARK_UID_LABEL, RUN_LABEL
+from gpubench.backends.labels import (
+    ATTEMPT_LABEL,
+    BENCHMARK_UID_LABEL,
+    RUN_LABEL,
+    TEMPLATE_ANNOTATION,
+)
 from gpubench.backends.pod_template import JobRequest
 from gpubench.lifecycle.timestamps import from_timestamp
 
@@ -45,6 +52,8 @@ class JobState:
     created_at: float
     active_since: float
     """When it was made, or last left its queue."""
+    template: str
+    """Digest of what it was made from; empty where that is unknown."""
     deleting: bool
 
 
@@ -59,6 +68,22 @@ class JobBackend:
     """Status of the object -> its phase, and a sentence where there is one."""
     owns_pods: bool = True
     """Whether its pods name it as their owner; else an object in between does."""
+
+    def digest(self, request: JobRequest) -> str:
+        """Return a digest of what the job of a request is made from."""
+        return _digest(self.build_job(request))
+
+    def make_job(self, request: JobRequest) -> Manifest:
+        """Return the object to create: it carries the digest of what it is made from."""
+        job = self.build_job(request)
+        annotations = job["metadata"].get("annotations", {})
+        job["metadata"]["annotations"] = annotations | {TEMPLATE_ANNOTATION: _digest(job)}
+        return job
+
+
+def _digest(job: Manifest) -> str:
+    labelled = {"kind": job["kind"], "labels": job["metadata"]["labels"], "spec": job["spec"]}
+    return sha256(json.dumps(labelled, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_job(backend: JobBackend, job: Object) -> JobState | None:
@@ -82,6 +107,7 @@ def read_job(backend: JobBackend, job: Object) -> JobState | None:
         message=message,
         created_at=from_timestamp(metadata["creationTimestamp"]),
         active_since=_active_since(job),
+        template=metadata.get("annotations", {}).get(TEMPLATE_ANNOTATION, ""),
         deleting="deletionTimestamp" in metadata,
     )
 

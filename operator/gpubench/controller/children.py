@@ -33,6 +33,7 @@ from gpubench.controller.client import (
     KubernetesClient,
 )
 from gpubench.controller.observer import doubtful_jobs, missing_attempts
+from gpubench.controller.obstacles import advice, refusal_reason
 from gpubench.lifecycle import Obstacle
 from gpubench.sweep.names import job_name
 from gpubench.sweep.plan import Run
@@ -74,21 +75,32 @@ class Children:
                     raise
         return news
 
-    async def create_runs(self, runs: Iterable[Run], image: str) -> None:
-        """Make the objects of runs; one that is there is taken as it is."""
-        await asyncio.gather(*(self._create_run(run, image) for run in runs))
+    async def create_runs(self, runs: Iterable[Run], image: str) -> list[Obstacle]:
+        """Make the objects of runs; one of ours that is there is taken as it is.
 
-    async def _create_run(self, run: Run, image: str) -> None:
+        Return what stands in the way of others.
+        """
+        made = await asyncio.gather(*(self._create_run(run, image) for run in runs))
+        return [obstacle for obstacle in made if obstacle is not None]
+
+    async def _create_run(self, run: Run, image: str) -> Obstacle | None:
         try:
             made = await self._client.create(RUNS, self._run_manifest(run, image))
         except ApiError as error:
             if error.status != CONFLICT:
                 raise
             found = await self._client.get(RUNS, self._namespace, run.name)
-            if found is None:
-                return
+            owners = found["metadata"].get("ownerReferences", []) if found else []
+            if found is None or all(owner["uid"] != self._uid for owner in owners):
+                # As after a benchmark was deleted and made again at once.
+                return Obstacle(
+                    "NameTaken",
+                    f"GPUBenchmarkRun {run.name} is there and not of this benchmark; waiting until "
+                    "it is gone, delete it if it does not go by itself",
+                )
             made = found
         self._cache.put({"kind": RUNS.kind, **made})
+        return None
 
     def _run_manifest(self, run: Run, image: str = "") -> dict[str, Any]:
         spec = GPUBenchmarkRunSpec(
@@ -126,7 +138,7 @@ class Children:
         """Make an attempt's job, or return why the cluster will not have it."""
         kind = JOB_TYPES[backend.kind]
         try:
-            made = await self._client.create(kind, backend.build_job(request))
+            made = await self._client.create(kind, backend.make_job(request))
         except ApiError as error:
             if error.status != CONFLICT:
                 return _obstacle(backend, error)
@@ -218,8 +230,13 @@ def _obstacle(backend: JobBackend, error: ApiError) -> Obstacle:
             "choose another execution.backend",
         )
     if error.status == FORBIDDEN:
-        reason = "QuotaExceeded" if "quota" in str(error) else "JobForbidden"
-        return Obstacle(reason, f"{backend.kind} cannot be created: {error}")
+        reason = refusal_reason(str(error)) or "JobForbidden"
+        return Obstacle(reason, f"{backend.kind} cannot be created: {error}{advice(str(error))}")
     if error.status in REFUSED:
         return Obstacle("JobRefused", f"{backend.kind} was refused: {error}")
+    if "failed calling webhook" in str(error):
+        return Obstacle(
+            "BackendNotReady",
+            f"{backend.kind} cannot be checked: {error}; does what runs {backend.kind}s run?",
+        )
     raise error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpubench.api.enums import AttemptState
 from gpubench.backends import JobPhase, JobState, PodState
@@ -41,12 +41,15 @@ def too_large(runs: Sequence[Run], largest: int | None, resource: str) -> Obstac
 
 
 def find_obstacles(
-    waiting: Iterable[tuple[JobState, PodState | None]], now: float
+    waiting: Iterable[tuple[JobState, PodState | None]], told: Mapping[str, str], now: float
 ) -> list[Obstacle]:
-    """Return what attempts wait for that a person should know of, each once."""
+    """Return what attempts wait for that a person should know of, each once.
+
+    `told` has, by uid, what events say of jobs without a pod.
+    """
     found: dict[str, Obstacle] = {}
     for job, pod in waiting:
-        obstacle = _of_pod(pod) if pod is not None else _of_job(job, now)
+        obstacle = _of_pod(pod) if pod is not None else _of_job(job, told.get(job.uid, ""), now)
         if obstacle is not None:
             found.setdefault(obstacle.reason, obstacle)
     return list(found.values())
@@ -81,16 +84,40 @@ def _of_scheduler(where: str, message: str) -> Obstacle:
     return Obstacle("Unschedulable", f"{where} waits for a node: {message}")
 
 
-def _of_job(job: JobState, now: float) -> Obstacle | None:
-    waited = now - job.created_at
+def is_overdue_without_pod(job: JobState, pod: PodState | None, now: float) -> bool:
+    """Tell whether a job should have a pod by now and has none."""
+    is_active = job.phase is JobPhase.ACTIVE
+    return is_active and pod is None and now - job.active_since >= NO_POD_SECONDS
+
+
+def _of_job(job: JobState, told: str, now: float) -> Obstacle | None:
     if job.phase is JobPhase.QUEUED:
-        if waited < QUEUED_TOO_LONG_SECONDS:
+        if now - job.created_at < QUEUED_TOO_LONG_SECONDS:
             return None
         return Obstacle("WaitingInQueue", f"job {job.name} {job.message or 'waits in its queue'}")
-    if waited < NO_POD_SECONDS:
+    if not is_overdue_without_pod(job, None, now):
         return None
     return Obstacle(
-        "NoPod",
+        refusal_reason(told) or "NoPod",
         f"{job.kind} {job.name} has no pod after {NO_POD_SECONDS} s: "
-        f"{job.message or 'see its events'}",
+        f"{told or job.message or f'nothing is told of why; does what runs {job.kind}s run?'}"
+        f"{advice(told)}",
     )
+
+
+REFUSALS = {
+    "exceeded quota": ("QuotaExceeded", "raise the quota, or free what it counts"),
+    " usage per ": ("LimitRangeViolated", "set execution.resources within the LimitRange"),
+    "violates PodSecurity": ("PodSecurityViolated", "let the namespace admit restricted pods"),
+}
+"""What admission says -> the reason, and what to do."""
+
+
+def refusal_reason(message: str) -> str | None:
+    """Return the reason of an admission's refusal, None where it is none of those known."""
+    return next((reason for text, (reason, _) in REFUSALS.items() if text in message), None)
+
+
+def advice(message: str) -> str:
+    """Return what to do about an admission's refusal, as the end of a sentence."""
+    return next((f"; {do}" for text, (_, do) in REFUSALS.items() if text in message), "")

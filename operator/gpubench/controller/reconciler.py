@@ -20,6 +20,7 @@ from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
 from gpubench.controller.capacity import Room, Usage, room_for
 from gpubench.controller.children import Children
+from gpubench.controller.circumstances import Circumstances
 from gpubench.controller.client import ApiError, KubernetesClient
 from gpubench.controller.health import Health
 from gpubench.controller.observer import (
@@ -32,6 +33,7 @@ from gpubench.controller.observer import (
     waiting_jobs,
 )
 from gpubench.controller.obstacles import find_obstacles, too_large
+from gpubench.controller.outdated import outdated_attempts
 from gpubench.controller.planning import Assignment, Rejection, read_assignment, read_status
 from gpubench.controller.settings import OperatorSettings
 from gpubench.lifecycle import (
@@ -54,6 +56,8 @@ RECOUNT_SECONDS = 300.0
 """After this long everything is looked at again, whether anything was heard or not."""
 OBSTACLE_SECONDS = 10.0
 """What could not be started is tried again after this long."""
+NAME_SECONDS = 2.0
+"""A run whose name another one still has is made again after this long."""
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +85,7 @@ class BenchmarkReconciler:
         self._announcer = announcer
         self._health = health
         self.children = Children(cache, client, self.namespace, self.name, self.uid)
+        self._circumstances = Circumstances(client, self.namespace)
         self._assignment: Assignment | Rejection | None = None
         self._views: dict[str, RunView] = {}
         self._recounted_at = 0.0
@@ -95,13 +100,13 @@ class BenchmarkReconciler:
         if isinstance(assignment, Rejection):
             await self._reject(assignment)
             return IDLE_SECONDS
-        await self._make_runs(assignment)
+        obstacles = await self._make_runs(assignment)
         await self._observe(assignment)
         room = self._room(assignment)
-        obstacles = await self._act(assignment, room.capacity)
+        obstacles += await self._act(assignment, room.capacity)
         await self._write_runs(assignment)
         await self._clean_up(assignment)
-        await self._tell(assignment, room, obstacles)
+        obstacles = await self._tell(assignment, room, obstacles)
         return self._seconds_to_wait(assignment, has_obstacles=bool(obstacles))
 
     async def _read_assignment(self) -> Assignment | Rejection:
@@ -129,14 +134,16 @@ class BenchmarkReconciler:
             await self.children.write_status(status)
             await self._announcer.status_changed(self._cache.body, previous, status)
 
-    async def _make_runs(self, assignment: Assignment) -> None:
+    async def _make_runs(self, assignment: Assignment) -> list[Obstacle]:
+        """Make and delete runs as the spec says; return what stands in the way of some."""
         missing = [run for name, run in assignment.runs.items() if name not in self._cache.runs]
-        await self.children.create_runs(missing, assignment.requests.image)
+        obstacles = await self.children.create_runs(missing, assignment.requests.image)
         unwanted = [r for name, r in self._cache.runs.items() if name not in assignment.runs]
         for record in unwanted:
             has_result = any(a.state is AttemptState.SUCCEEDED for a in record.status.attempts)
             if not has_result and not record.deleting:
                 await self.children.delete_run(record)
+        return obstacles[:1]
 
     async def _observe(self, assignment: Assignment) -> None:
         """Look again at runs of which something was heard, and now and then at all."""
@@ -176,6 +183,8 @@ class BenchmarkReconciler:
 
     async def _act(self, assignment: Assignment, capacity: Capacity) -> list[Obstacle]:
         """Apply lifecycle's decisions; return what kept some from being applied."""
+        for old in outdated_attempts(assignment, self._ordered(assignment), self._cache):
+            self._views[old.run] = stopped(self._views[old.run], old, time.time())
         views = self._ordered(assignment)
         runs = [view.run for view in views]
         decisions = decide(assignment.policy, runs, capacity, time.time())
@@ -264,7 +273,10 @@ class BenchmarkReconciler:
         ]
         await asyncio.gather(*(self.children.delete_job(job) for job in done))
 
-    async def _tell(self, assignment: Assignment, room: Room, obstacles: list[Obstacle]) -> None:
+    async def _tell(
+        self, assignment: Assignment, room: Room, obstacles: list[Obstacle]
+    ) -> list[Obstacle]:
+        """Write the benchmark's status; return all that stands in the way of runs."""
         assert self._cache.body is not None
         now = time.time()
         views = self._ordered(assignment)
@@ -280,16 +292,22 @@ class BenchmarkReconciler:
             if view.run.live is not None and view.run.live.state is AttemptState.PENDING
             for pair in waiting_jobs(self._cache, self._cache.runs[view.run.name])
         ]
+        told = await self._circumstances.explain(waiting, now)
+        seen.append(await self._circumstances.missing_queue(assignment, waiting))
+        seen += find_obstacles(waiting, told, now)
+        seen.append(await self._circumstances.missing_baseline(assignment))
+        found = [obstacle for obstacle in seen if obstacle is not None]
         observation = Observation(
             summary=summarize(assignment.policy, [view.run for view in views], now),
             generation=assignment.generation,
-            obstacles=[o for o in seen if o is not None] + find_obstacles(waiting, now),
+            obstacles=found,
         )
         previous = read_status(self._cache.body)
         status = make_status(observation, previous, now)
         if is_worth_writing(status, previous):
             await self.children.write_status(status)
             await self._announcer.status_changed(self._cache.body, previous, status)
+        return found
 
     def _seconds_to_wait(self, assignment: Assignment, *, has_obstacles: bool) -> float:
         """Return when time alone will make something to do."""
@@ -297,6 +315,8 @@ class BenchmarkReconciler:
         moments = [IDLE_SECONDS]
         if has_obstacles:
             moments.append(OBSTACLE_SECONDS)
+        if assignment.runs.keys() - self._cache.runs.keys():
+            moments.append(NAME_SECONDS)
         for view in self._views.values():
             live = view.run.live
             if live is not None and live.state is AttemptState.PENDING:
