@@ -130,6 +130,9 @@ def user(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         make_claim(cluster, namespace, "results")
         with running_operator(cluster, tmp_path_factory.mktemp("operator"), settings):
             yield User(cluster, namespace, tmp_path_factory.mktemp("user"))
+            # While there is somebody to let go of them.
+            where = (f"--namespace={namespace}", "--timeout=120s")
+            cluster.kubectl("delete", "gpub", "--all", *where, timeout=150)
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +141,11 @@ def trained(user: User) -> Answer:
     assert user.cluster.layout is not None
     ensure_product_image("image-recognition", user.cluster.layout)
     return user.gpubench("run", user.write("trained", TRAINED), "--backend=kubernetes")
+
+
+def quick_spec(action: str = "ok", seeds: int = 1, **execution: Any) -> dict[str, Any]:
+    """A sweep of pods that end at once and want no GPUs, which others may have taken."""
+    return instant_spec(action, seeds, device="CPU", **execution)
 
 
 def lines_of_tables(text: str) -> list[str]:
@@ -207,7 +215,7 @@ def test_the_log_of_a_pod_that_is_gone_is_in_the_volume(user: User) -> None:
 
 
 def test_a_failed_run_is_told_with_its_attempts_and_its_log(user: User) -> None:
-    spec = instant_spec("exit=7", retryLimit=1)
+    spec = quick_spec("exit=7", retryLimit=1)
     answer = user.gpubench("run", user.write("fails", spec))
     assert answer.code == exit_codes.RUNS_NOT_VALID, answer
     assert "will be tried again" in answer.output
@@ -223,7 +231,7 @@ def test_a_failed_run_is_told_with_its_attempts_and_its_log(user: User) -> None:
 
 
 def test_ctrl_c_leaves_the_benchmark_running_and_says_how_to_come_back(user: User) -> None:
-    file = user.write("long", instant_spec("sleep=20"))
+    file = user.write("long", quick_spec("sleep=20"))
     process = user.start("run", file, "--backend=kubernetes")
     benchmark = user.benchmark("long")
     wait_until("a running run", lambda: _is_running(benchmark), timeout=120)
@@ -247,7 +255,7 @@ def _is_running(benchmark: BenchmarkOnCluster) -> bool:
 
 
 def test_the_list_has_every_benchmark_of_the_namespace(user: User) -> None:
-    user.gpubench("run", user.write("listed", instant_spec(seeds=3)))
+    user.gpubench("run", user.write("listed", quick_spec(seeds=3)))
     answer = user.gpubench("list")
     heading, *lines = answer.output.splitlines()
     assert heading.split() == ["NAMESPACE", "NAME", "PHASE", "RUNS", "FAILED", "ETA", "AGE"]
@@ -256,7 +264,7 @@ def test_the_list_has_every_benchmark_of_the_namespace(user: User) -> None:
 
 
 def test_what_keeps_runs_from_starting_is_told_while_it_is_followed(user: User) -> None:
-    spec = instant_spec() | {"results": {"volumeClaim": "later"}}
+    spec = quick_spec() | {"results": {"volumeClaim": "later"}}
     process = user.start("run", user.write("blocked", spec))
     time.sleep(15)
     make_claim(user.cluster, user.namespace, "later")
@@ -266,8 +274,8 @@ def test_what_keeps_runs_from_starting_is_told_while_it_is_followed(user: User) 
 
 
 def test_what_only_the_api_server_refuses_is_told_with_its_field(user: User) -> None:
-    user.gpubench("run", user.write("started", instant_spec()))
-    changed = instant_spec("exit=1")
+    user.gpubench("run", user.write("started", quick_spec()))
+    changed = quick_spec("exit=1")
     for command in ("validate", "run"):
         answer = user.gpubench(command, user.write("started", changed))
         words = ["started.yaml: spec.workload", "cannot change once runs have started"]
@@ -275,14 +283,14 @@ def test_what_only_the_api_server_refuses_is_told_with_its_field(user: User) -> 
 
 
 def test_a_dry_run_leaves_nothing_behind(user: User) -> None:
-    answer = user.gpubench("validate", user.write("dry", instant_spec()))
+    answer = user.gpubench("validate", user.write("dry", quick_spec()))
     assert answer.code == 0, answer
     assert f"for namespace {user.namespace}" in answer.output
     assert_refused(user.gpubench("show", "dry"), exit_codes.CANNOT_RUN, "no such benchmark")
 
 
 def test_a_spec_that_the_operator_refuses_ends_the_command(user: User) -> None:
-    spec = instant_spec(image="localhost/not-allowed:1")
+    spec = quick_spec(image="localhost/not-allowed:1")
     answer = user.gpubench("run", user.write("refused", spec))
     assert answer.code == exit_codes.BAD_INPUT, answer
     assert "localhost/not-allowed:1" in answer.output
@@ -290,7 +298,7 @@ def test_a_spec_that_the_operator_refuses_ends_the_command(user: User) -> None:
 
 def test_a_namespace_that_does_not_exist(user: User) -> None:
     nowhere = User(user.cluster, "nowhere", user.folder)
-    file = user.write("lost", instant_spec())
+    file = user.write("lost", quick_spec())
     for arguments in (["list"], ["show", "x"], ["report", "x"], ["logs", "x"], ["pull", "x"]):
         answer = nowhere.gpubench(*arguments)
         assert_refused(answer, exit_codes.CANNOT_RUN, "namespace nowhere does not exist")
@@ -314,7 +322,7 @@ def test_a_user_without_rights_is_told_which_one_is_missing(user: User) -> None:
 
 
 def test_a_volume_pod_that_cannot_start_says_why_and_is_gone(user: User) -> None:
-    spec = instant_spec() | {"results": {"volumeClaim": "results"}}
+    spec = quick_spec() | {"results": {"volumeClaim": "results"}}
     user.gpubench("run", user.write("stuck", spec))
     answer = user.gpubench("pull", "stuck", "--image=localhost/not-there:1", "--output=stuck")
     assert_refused(answer, exit_codes.CANNOT_RUN, "does not start", "localhost/not-there:1")

@@ -9,7 +9,8 @@ RUNS_NOT_VALID = 1
 BAD_INPUT = 2
 """An argument or a benchmark file cannot be used as it is; nothing was started."""
 CANNOT_RUN = 3
-"""This machine or folder cannot be used: locked, not writable, full, too few devices, no dataset.
-"""
+"""This machine, folder or cluster cannot be used: locked, not writable, full, too few devices, no
+dataset, not reachable, not allowed, not there."""
 INTERRUPTED = 130
-"""Stopped by Ctrl-C or a signal; what finished is kept, the same command goes on from there."""
+"""Stopped by Ctrl-C or a signal; what finished is kept, the same command goes on from there. A
+benchmark on a cluster goes on by itself."""
