@@ -29,6 +29,13 @@ class ObservedAttempt:
     """Whether it waits in a queue that may let it wait as long as it likes."""
 
     @property
+    def has_begun(self) -> bool:
+        """Whether its ranks ever ran; one that was given up before has no length."""
+        if self.state is AttemptState.FAILED:
+            return self.started_at != self.ended_at
+        return self.state is not AttemptState.PENDING
+
+    @property
     def seconds(self) -> float | None:
         """How long it took; None while it runs."""
         return None if self.ended_at is None else self.ended_at - self.started_at

@@ -99,7 +99,6 @@ def _as_recorded(attempt: ObservedAttempt) -> ObservedAttempt:
 
 
 def _record(run: str, attempt: ObservedAttempt) -> Attempt:
-    began = attempt.state is not AttemptState.PENDING and attempt.started_at != attempt.ended_at
     failure = None
     if attempt.failure is not None:
         failure = AttemptFailure(failure_class=attempt.failure, message=attempt.message)
@@ -107,7 +106,7 @@ def _record(run: str, attempt: ObservedAttempt) -> Attempt:
         number=attempt.number,
         state=attempt.state,
         job_name=job_name(run, attempt.number),
-        start_time=to_timestamp(attempt.started_at) if began else None,
+        start_time=to_timestamp(attempt.started_at) if attempt.has_begun else None,
         completion_time=to_timestamp(attempt.ended_at) if attempt.ended_at is not None else None,
         failure=failure,
     )
@@ -115,7 +114,7 @@ def _record(run: str, attempt: ObservedAttempt) -> Attempt:
 
 def _timing(run: ObservedRun, state: RunState) -> RunTiming:
     over = [a for a in run.attempts if a.ended_at is not None]
-    begun = [a.started_at for a in run.attempts if a.state is not AttemptState.PENDING]
+    begun = [a.started_at for a in run.attempts if a.has_begun]
     retry_at = state.ready_at if state.phase is RunPhase.RETRYING else None
     return RunTiming(
         start_time=to_timestamp(min(begun)) if begun else None,

@@ -87,7 +87,7 @@ def _gpu_seconds(runs: Sequence[ObservedRun], now: float) -> float:
 
 def _begun(run: ObservedRun) -> list[ObservedAttempt]:
     """Return the attempts that have had a device."""
-    return [attempt for attempt in run.attempts if attempt.state is not AttemptState.PENDING]
+    return [attempt for attempt in run.attempts if attempt.has_begun]
 
 
 def _valid_throughputs(runs: Sequence[ObservedRun]) -> list[tuple[float, str]]:
