@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import select
+import ssl
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,11 +15,12 @@ from kubernetes.stream import stream
 from websocket import ABNF, WebSocketConnectionClosedException, WebSocketException
 
 from gpubench.cluster.connection import Cluster
-from gpubench.cluster.errors import ClusterError
+from gpubench.cluster.errors import ClusterError, StoppedError
 
 STDIN, STDOUT, STDERR, ERROR = range(4)
 SILENCE_SECONDS = 120.0
 """A command that has written nothing for so long has been cut off."""
+STEP_SECONDS = 0.5
 _HANDSHAKE = re.compile(r"Handshake status (?P<status>\d+) (?P<words>[A-Za-z ]+)")
 
 
@@ -27,7 +31,14 @@ class ExecStream:
     volume's content is too much; here a frame is read when one is wanted.
     """
 
-    def __init__(self, cluster: Cluster, pod: str, command: Sequence[str], line: str) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        pod: str,
+        command: Sequence[str],
+        line: str,
+        should_stop: Callable[[], bool],
+    ) -> None:
         """Start the command in a pod's first container, and write it one line.
 
         Raises:
@@ -49,7 +60,7 @@ class ExecStream:
                 )
             except ApiException as error:
                 raise _refusal(error) from None
-        self._client.sock.settimeout(SILENCE_SECONDS)
+        self._should_stop = should_stop
         self._client.write_stdin(f"{line}\n".encode())
         self._buffers = {STDOUT: bytearray(), STDERR: bytearray(), ERROR: bytearray()}
         self._open = True
@@ -58,6 +69,7 @@ class ExecStream:
         """Return `size` bytes of stdout, fewer only at its end.
 
         Raises:
+            StoppedError: `should_stop` said so.
             ClusterError: the connection broke.
         """
         out = self._buffers[STDOUT]
@@ -70,6 +82,7 @@ class ExecStream:
         """Return the first line of stderr, or what there is of it when the command ends.
 
         Raises:
+            StoppedError: `should_stop` said so.
             ClusterError: the connection broke.
         """
         errors = self._buffers[STDERR]
@@ -95,12 +108,26 @@ class ExecStream:
     def _receive_until(self, enough: Callable[[], bool]) -> None:
         try:
             while self._open and not enough():
+                self._await_frame()
                 self._receive()
         except WebSocketConnectionClosedException:
             self._open = False
         except (OSError, WebSocketException) as error:
             msg = f"the connection to the pod broke: {error}"
             raise ClusterError(msg) from None
+
+    def _await_frame(self) -> None:
+        """Wait in short steps, so that Ctrl-C is heard while nothing comes."""
+        connection = self._client.sock.sock
+        silent_until = time.monotonic() + SILENCE_SECONDS
+        # What TLS has taken from the socket already, select would not see.
+        while not (isinstance(connection, ssl.SSLSocket) and connection.pending()):
+            if self._should_stop():
+                raise StoppedError("stopped")
+            if select.select([connection], [], [], STEP_SECONDS)[0]:
+                return
+            if time.monotonic() > silent_until:
+                raise TimeoutError(f"nothing came for {SILENCE_SECONDS:.0f} s")
 
     def _receive(self) -> None:
         kind, frame = self._client.sock.recv_data_frame(True)

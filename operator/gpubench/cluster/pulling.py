@@ -23,7 +23,7 @@ from gpubench.backends import IMAGE_ANNOTATION
 from gpubench.backends.pod_template import RESULTS_MOUNT
 from gpubench.cluster.archive_program import NOT_THERE
 from gpubench.cluster.connection import REQUEST_TIMEOUT, Cluster
-from gpubench.cluster.errors import ClusterError
+from gpubench.cluster.errors import ClusterError, StoppedError
 from gpubench.cluster.exec_stream import ExecStream
 from gpubench.cluster.pods import Pod
 from gpubench.cluster.pull_pod import is_running, pull_pod, what_for, why_never
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 CHUNK_BYTES = 256 * 1024
 _ATTEMPT_FILE = re.compile(r"[a-z][-a-z0-9]*/attempt-[1-9][0-9]{0,2}/.+")
-
-
-class PullStoppedError(ClusterError):
-    """Somebody asked to stop."""
 
 
 @dataclass
@@ -82,14 +78,16 @@ class Pull:
         """Write the files of all attempts, but those left out, below `target`.
 
         Raises:
-            PullStoppedError: `should_stop` said so; the pod is gone, too.
+            StoppedError: `should_stop` said so; the pod is gone, too.
             ClusterError: the pod does not start, or not everything came.
         """
         with self._pod(progress) as pod:
             folder = f"{RESULTS_MOUNT}/{self.cluster.namespace}/{self.benchmark.name}"
             program = files("gpubench.cluster").joinpath("archive_program.py").read_text("utf-8")
             command = ["python3", "-c", program, folder]
-            source = ExecStream(self.cluster, pod, command, json.dumps(sorted(left_out)))
+            source = ExecStream(
+                self.cluster, pod, command, json.dumps(sorted(left_out)), progress.should_stop
+            )
             try:
                 _receive(source, target, progress)
                 code, words = source.finish()
@@ -138,7 +136,7 @@ class Pull:
                 msg = f"the pod that reads volume claim {self.claim} does not start: {words}"
                 raise ClusterError(msg)
             if progress.should_stop():
-                raise PullStoppedError("stopped")
+                raise StoppedError("stopped")
             progress.on_words(what_for(pod))
             time.sleep(POLL_SECONDS)
 
@@ -164,8 +162,6 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        if self._progress.should_stop():
-            raise PullStoppedError("stopped")
         room = memoryview(buffer).cast("B")
         taken = self._source.read(len(room))
         room[: len(taken)] = taken

@@ -23,6 +23,7 @@ from gpubench.cli.console import make_console
 from gpubench.cli.stop_request import StopRequest
 from gpubench.cli.times import utc_now
 from gpubench.cluster import ClusterChoice, ClusterError, open_cluster
+from gpubench.cluster.errors import StoppedError
 from gpubench.store import ResultsFolder, ResultsFolderError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def pull_results(
     cluster = open_cluster(choice)
     from gpubench.cli.on_cluster.reading import read_all
     from gpubench.cluster.pulled import check_origin, origin
-    from gpubench.cluster.pulling import Pull, PullStoppedError, find_image
+    from gpubench.cluster.pulling import Pull, find_image
     from gpubench.cluster.resources import uid_of
 
     benchmark, runs = read_all(cluster, name)
@@ -61,7 +62,7 @@ def pull_results(
         pull = Pull(cluster, benchmark, claim, image or find_image(benchmark, runs), start_seconds)
         try:
             brought = _bring(pull, folder, runs, console)
-        except PullStoppedError:
+        except StoppedError:
             console.print("stopped; nothing is left in the cluster, the same command goes on")
             return exit_codes.INTERRUPTED
         folder.write_benchmark(origin(benchmark, cluster.namespace, uid))
