@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 from gpubench.api.benchmark import GPUBenchmarkSpec
@@ -55,13 +56,13 @@ class ObservedRun:
     attempts: tuple[ObservedAttempt, ...] = ()
     forgiven: int = 0
 
-    @property
+    @cached_property
     def accepted(self) -> ObservedAttempt | None:
         """The attempt whose result stands for the run: the first that succeeded."""
         succeeded = (a for a in self.attempts if a.state is AttemptState.SUCCEEDED)
         return next(succeeded, None)
 
-    @property
+    @cached_property
     def live(self) -> ObservedAttempt | None:
         """The attempt that is running, or about to."""
         return next((a for a in self.attempts if a.state in LIVE_STATES), None)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from gpubench.api.benchmark import Progress
 from gpubench.api.enums import AttemptState, BenchmarkPhase, RunPhase, ValidityStatus
@@ -102,17 +101,16 @@ def _valid_throughputs(runs: Sequence[ObservedRun]) -> list[tuple[float, str]]:
 
 def _estimated_completion(policy: Policy, runs: Sequence[ObservedRun], now: float) -> float | None:
     """Return when all is done if runs take as long as finished ones did; None without any."""
-    finished = [(run, attempt) for run in runs for attempt in _succeeded(run)]
-    if not finished:
+    durations = _Durations(runs)
+    if not durations.are_known:
         return None
     concurrent = max(sum(_is_running(run) for run in runs), 1)
     remaining = 0.0
     for run in runs:
         if run_state(run, policy).is_finished:
             continue
-        expected = _expected_seconds(run, finished)
         elapsed = now - run.live.started_at if run.live and _is_running(run) else 0.0
-        remaining += max(expected - elapsed, 0.0)
+        remaining += max(durations.expected(run) - elapsed, 0.0)
     return now + remaining / concurrent
 
 
@@ -124,11 +122,29 @@ def _succeeded(run: ObservedRun) -> list[ObservedAttempt]:
     return [attempt for attempt in run.attempts if attempt.state is AttemptState.SUCCEEDED]
 
 
-def _expected_seconds(
-    run: ObservedRun, finished: Sequence[tuple[ObservedRun, ObservedAttempt]]
-) -> float:
-    """Return the mean of the most alike finished runs: same point, else same GPUs, else any."""
-    same_point = [(r, a) for r, a in finished if r.point_hash == run.point_hash]
-    same_gpus = [(r, a) for r, a in finished if r.gpus == run.gpus]
-    alike = same_point or same_gpus or finished
-    return fmean(attempt.seconds or 0.0 for _, attempt in alike)
+class _Durations:
+    """How long finished runs took, by what they have in common with others."""
+
+    def __init__(self, runs: Iterable[ObservedRun]) -> None:
+        self._sums: defaultdict[object, float] = defaultdict(float)
+        self._counts: Counter[object] = Counter()
+        for run in runs:
+            for attempt in _succeeded(run):
+                for likeness in _likenesses(run):
+                    self._sums[likeness] += attempt.seconds or 0.0
+                    self._counts[likeness] += 1
+
+    @property
+    def are_known(self) -> bool:
+        """Whether any run has finished."""
+        return bool(self._counts)
+
+    def expected(self, run: ObservedRun) -> float:
+        """Return the mean of the most alike finished runs."""
+        alike = next(likeness for likeness in _likenesses(run) if likeness in self._counts)
+        return self._sums[alike] / self._counts[alike]
+
+
+def _likenesses(run: ObservedRun) -> tuple[object, ...]:
+    """Return what a run may share with others, the closest first: its point, its GPUs, nothing."""
+    return run.point_hash, run.gpus, None
