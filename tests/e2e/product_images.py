@@ -20,6 +20,8 @@ REPOSITORY = Path(__file__).parents[2]
 TAG = "dev"
 LOCKS = {"operator": "operator", "image-recognition": "workload"}
 """By image: the lock file with its packages."""
+SOURCES = {"operator": ("operator",), "image-recognition": ("operator/gpubench/api", "workloads")}
+"""By image: the folders of code that decide what it does."""
 FLAGS = {"operator": "", "image-recognition": "--build-arg TRIM=cpu"}
 """Nodes of tests have no GPUs, and 1.5 GB less are built, packed and unpacked sooner."""
 COLD_SECONDS = 1500
@@ -67,13 +69,12 @@ def buildah(layout: Layout) -> list[str]:
 
 
 def _hash_inputs(name: str, base: str) -> str:
-    """One hash of all that decides what is in an image."""
+    """One hash of all that decides what an image does."""
     files = [
         REPOSITORY / "images" / name / "Dockerfile",
         *(REPOSITORY / "requirements" / f"{lock}.txt" for lock in ("uv", LOCKS[name])),
         REPOSITORY / "pyproject.toml",
-        *sorted((REPOSITORY / "operator").rglob("*")),
-        *sorted((REPOSITORY / "workloads").rglob("*")),
+        *(path for folder in SOURCES[name] for path in sorted((REPOSITORY / folder).rglob("*"))),
     ]
     total = hashlib.sha256(f"{base} {FLAGS[name]}".encode())
     for path in files:

@@ -73,10 +73,10 @@ class Cluster:
         command = (self.program("kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments)
         return run(*command, stdin=stdin, timeout=timeout)
 
-    def helm(self, *arguments: str, timeout: float = 300) -> str:
+    def helm(self, *arguments: str, stdin: str | None = None, timeout: float = 300) -> str:
         """What helm prints; raises when it fails."""
         command = (self.program("helm"), f"--kubeconfig={self.kubeconfig}", *arguments)
-        return run(*command, timeout=timeout)
+        return run(*command, stdin=stdin, timeout=timeout)
 
     def apply(self, manifest: str, *arguments: str) -> str:
         """Apply YAML text."""
