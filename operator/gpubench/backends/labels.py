@@ -13,6 +13,8 @@ RUN_LABEL = "gpubench.io/run"
 ATTEMPT_LABEL = "gpubench.io/attempt"
 TEMPLATE_ANNOTATION = "gpubench.io/template"
 """On a job: the digest of the specification that it was made from."""
+WAITING_SINCE_ANNOTATION = "gpubench.io/waiting-since"
+"""On a job that was made anew because it got no pod: since when its attempt waits."""
 IMAGE_ANNOTATION = "gpubench.io/image"
 """On a run: the image of its first attempt's pod, for whoever reads its volume later."""
 

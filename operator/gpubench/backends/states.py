@@ -14,9 +14,10 @@ from gpubench.backends.labels import (
     BENCHMARK_UID_LABEL,
     RUN_LABEL,
     TEMPLATE_ANNOTATION,
+    WAITING_SINCE_ANNOTATION,
 )
 from gpubench.backends.pod_template import JobRequest
-from gpubench.lifecycle.timestamps import from_timestamp
+from gpubench.lifecycle.timestamps import from_timestamp, to_timestamp
 
 Manifest = dict[str, Any]
 Object = Mapping[str, Any]
@@ -51,7 +52,7 @@ class JobState:
     message: str
     created_at: float
     active_since: float
-    """When it was made, or last left its queue."""
+    """When its attempt was first made, or it last left its queue."""
     template: str
     """Digest of what it was made from; empty where that is unknown."""
     deleting: bool
@@ -73,11 +74,13 @@ class JobBackend:
         """Return a digest of what the job of a request is made from."""
         return _digest(self.build_job(request))
 
-    def make_job(self, request: JobRequest) -> Manifest:
+    def make_job(self, request: JobRequest, waiting_since: float | None = None) -> Manifest:
         """Return the object to create: it carries the digest of what it is made from."""
         job = self.build_job(request)
-        annotations = job["metadata"].get("annotations", {})
-        job["metadata"]["annotations"] = annotations | {TEMPLATE_ANNOTATION: _digest(job)}
+        annotations = {TEMPLATE_ANNOTATION: _digest(job)}
+        if waiting_since is not None:
+            annotations[WAITING_SINCE_ANNOTATION] = to_timestamp(waiting_since)
+        job["metadata"]["annotations"] = job["metadata"].get("annotations", {}) | annotations
         return job
 
 
@@ -127,13 +130,16 @@ def phase_by_conditions(job: Object, success: str, *, suspended: bool) -> tuple[
 
 
 def _active_since(job: Object) -> float:
-    """Return when a job was made, or last left its queue."""
+    """Return since when an attempt waits for its pod."""
     resumed = [
         c["lastTransitionTime"]
         for c in _conditions(job)
         if c["type"] == "Suspended" and not _holds(c) and c.get("lastTransitionTime")
     ]
-    return max(from_timestamp(text) for text in (job["metadata"]["creationTimestamp"], *resumed))
+    metadata = job["metadata"]
+    made = metadata["creationTimestamp"]
+    waiting_since = metadata.get("annotations", {}).get(WAITING_SINCE_ANNOTATION, made)
+    return max(from_timestamp(text) for text in (waiting_since, *resumed))
 
 
 def _conditions(job: Object) -> list[Object]:

@@ -134,11 +134,18 @@ class Children:
         """Delete a run that is no longer asked for."""
         await self._client.delete(RUNS, self._namespace, record.name, record.uid)
 
-    async def create_job(self, backend: JobBackend, request: JobRequest) -> JobState | Obstacle:
+    async def renew_job(self, backend: JobBackend, request: JobRequest, job: JobState) -> None:
+        """Make a job anew that got no pod: what makes pods tries it again ever more rarely."""
+        await self.delete_job(job)
+        await self.create_job(backend, request, job.active_since)
+
+    async def create_job(
+        self, backend: JobBackend, request: JobRequest, waiting_since: float | None = None
+    ) -> JobState | Obstacle:
         """Make an attempt's job, or return why the cluster will not have it."""
         kind = JOB_TYPES[backend.kind]
         try:
-            made = await self._client.create(kind, backend.make_job(request))
+            made = await self._client.create(kind, backend.make_job(request, waiting_since))
         except ApiError as error:
             if error.status != CONFLICT:
                 return _obstacle(backend, error)

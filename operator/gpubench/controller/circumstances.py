@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 
 from gpubench.backends import JobPhase, JobState, PodState
 from gpubench.controller.client import BENCHMARKS, EVENTS, LOCAL_QUEUES, KubernetesClient
@@ -26,9 +25,9 @@ class Circumstances:
 
     async def explain(self, waiting: Waiting, now: float) -> dict[str, str]:
         """Return, by uid, what was told last of jobs that should have a pod and have none."""
-        jobs = (job for job, pod in waiting if is_overdue_without_pod(job, pod, now))
+        jobs = [job for job, pod in waiting if is_overdue_without_pod(job, pod, now)]
         told = {}
-        for job in islice(jobs, MOST_ASKED_FOR):
+        for job in sorted(jobs, key=lambda job: job.created_at)[:MOST_ASKED_FOR]:
             selector = f"involvedObject.uid={job.uid},type=Warning"
             events = [
                 event

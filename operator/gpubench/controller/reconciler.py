@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from gpubench.api.enums import AttemptState, Cleanup, RunPhase
 from gpubench.api.run import GPUBenchmarkRunStatus
-from gpubench.backends import BACKENDS
+from gpubench.backends import BACKENDS, JobState
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
 from gpubench.controller.capacity import Room, Usage, room_for
@@ -56,6 +56,8 @@ RECOUNT_SECONDS = 300.0
 """After this long everything is looked at again, whether anything was heard or not."""
 OBSTACLE_SECONDS = 10.0
 """What could not be started is tried again after this long."""
+RENEWAL_SECONDS = 30.0
+"""A job that was refused a pod is made anew after this long."""
 NAME_SECONDS = 2.0
 """A run whose name another one still has is made again after this long."""
 
@@ -229,6 +231,14 @@ class BenchmarkReconciler:
         self._cache.changed.add(start.run)
         return None
 
+    async def _renew(self, assignment: Assignment, refused: list[JobState], now: float) -> None:
+        backend = BACKENDS[assignment.benchmark.spec.execution.backend]
+        for job in refused:
+            if now - job.created_at >= RENEWAL_SECONDS and job.run in assignment.runs:
+                run = assignment.runs[job.run]
+                request = assignment.requests.build(run, job.run_uid, job.attempt)
+                await self.children.renew_job(backend, request, job)
+
     async def _write_runs(self, assignment: Assignment) -> None:
         stale = [name for name in assignment.runs if self._new_run_status(name) is not None]
         await asyncio.gather(*(self._write_run(name) for name in stale))
@@ -293,6 +303,7 @@ class BenchmarkReconciler:
             for pair in waiting_jobs(self._cache, self._cache.runs[view.run.name])
         ]
         told = await self._circumstances.explain(waiting, now)
+        await self._renew(assignment, [job for job, _ in waiting if job.uid in told], now)
         seen.append(await self._circumstances.missing_queue(assignment, waiting))
         seen += find_obstacles(waiting, told, now)
         seen.append(await self._circumstances.missing_baseline(assignment))
