@@ -18,7 +18,7 @@ from tests.e2e.instant_image import INSTANT_IMAGE
 from tests.e2e.volumes import forget_volumes
 
 Object = Mapping[str, Any]
-SLOW_MACHINE_SECONDS = 180
+SLOW_MACHINE_SECONDS = 90
 """A pod takes a few seconds to start and end; much longer where others load the machine."""
 
 

@@ -39,8 +39,11 @@ class OperatorProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
         self.settings = folder / "settings.yaml"
-        self.settings.write_text(yaml.safe_dump({**settings, "httpPort": self.port}), "utf-8")
         self.log = folder / "operator.log"
+        self._write(settings)
+
+    def _write(self, settings: Mapping[str, Any]) -> None:
+        self.settings.write_text(yaml.safe_dump({**settings, "httpPort": self.port}), "utf-8")
 
     def start(self) -> None:
         """Start it; it acts some seconds later."""
@@ -81,6 +84,13 @@ class OperatorProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             raise
+
+    def restart(self, settings: Mapping[str, Any]) -> None:
+        """Let it end and come again with other settings."""
+        self.stop()
+        self._write(settings)
+        self.start()
+        self.wait_until_leading()
 
     def get(self, path: str) -> str:
         """Return what it serves at a path."""

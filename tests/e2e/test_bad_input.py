@@ -6,6 +6,7 @@ All cases are applied at once and judged one by one, for each takes its time wit
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +15,20 @@ import pytest
 
 from tests.e2e.benchmarks import BenchmarkOnCluster, Object, instant_spec, new_namespaces
 from tests.e2e.cluster import Cluster, ClusterError
-from tests.e2e.instant_image import INSTANT_IMAGE, ensure_instant_image, load_instant_image_as
+from tests.e2e.cluster.layout import GPUS
+from tests.e2e.instant_image import (
+    INSTANT_IMAGE,
+    ensure_instant_image,
+    forget_image,
+    load_instant_image_as,
+)
 from tests.e2e.operators import OperatorProcess, running_operator
 from tests.e2e.volumes import make_claim
 
 TOLD_WITHIN_SECONDS = 30
-MISSING_IMAGE = "localhost/gpubench-not-there:dev"
+MISSING_IMAGE = f"localhost/gpubench-not-there:{secrets.token_hex(4)}"
+ENOUGH_GPUS = 7
+"""One for each case whose pod waits while it holds a GPU, and fewer than `gpus` takes at most."""
 SETTINGS = {
     "images": {"imageRecognition": INSTANT_IMAGE},
     "allowedImages": [MISSING_IMAGE],
@@ -112,8 +121,8 @@ CASES = {
     ),
     "gpus": BadInput(
         "NotEnoughGPUs",
-        "offers 4 nvidia.com/gpu",
-        lambda benchmark: benchmark.patch({"spec": {"gpus": 4}}),
+        "offers 7 nvidia.com/gpu",
+        lambda benchmark: benchmark.patch({"spec": {"gpus": 1}}),
         spec={"gpus": 8},
     ),
     "placement": BadInput(
@@ -161,8 +170,11 @@ def operator(
     if cluster.layout is None:
         pytest.skip("brings images to the node")
     ensure_instant_image(cluster.layout)
+    cluster.offer_gpus(ENOUGH_GPUS)
     with running_operator(cluster, tmp_path_factory.mktemp("operator"), SETTINGS) as operator:
         yield operator
+    cluster.offer_gpus(GPUS)
+    forget_image(MISSING_IMAGE, cluster.layout)
 
 
 @pytest.fixture(scope="module")
