@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from gpubench.api.benchmark import GPUBenchmark
 from gpubench.cluster.connection import Cluster
 from gpubench.cluster.errors import ClusterError, NotFoundError
-from gpubench.cluster.resources import generation_of, get_benchmark, list_runs, uid_of
+from gpubench.cluster.resources import (
+    find_run,
+    generation_of,
+    get_benchmark,
+    list_runs,
+    uid_of,
+)
 from gpubench.cluster.standing import (
     EndedAttempt,
     Standing,
@@ -20,8 +26,10 @@ from gpubench.cluster.standing import (
 )
 
 POLL_SECONDS = 1.0
-RUNS_SECONDS = 5.0
-"""Runs are read when the benchmark's status has changed, and this often in any case."""
+RUNS_SECONDS = 15.0
+"""All runs are read when the benchmark's status has changed, and this often in any case."""
+MOST_LIVE_RUNS = 16
+"""So many live runs are read each time, for a pod's start changes nothing in the benchmark."""
 TICK_SECONDS = 0.2
 PATIENCE_SECONDS = 300.0
 """An API server that was there may be away for so long: it is upgraded, a network changes."""
@@ -96,6 +104,15 @@ class Follower:
         if changed or over or time.monotonic() - self._runs_read_at > RUNS_SECONDS:
             self.runs = list_runs(self._cluster, found)
             self._runs_read_at = time.monotonic()
+        else:
+            self._read_live_runs()
+
+    def _read_live_runs(self) -> None:
+        live = {each.run for each in standing(self._benchmark, self.runs).live}
+        for name in sorted(live)[:MOST_LIVE_RUNS]:
+            found = find_run(self._cluster, name)
+            if found is not None:
+                self.runs = [found if run.name == name else run for run in self.runs]
 
     def _tell(self, waited: float) -> None:
         for each in ended_attempts(self.runs):

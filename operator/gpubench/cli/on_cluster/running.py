@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from gpubench.api.benchmark import Progress
 from gpubench.cli import exit_codes
 from gpubench.cli.console import make_console
 from gpubench.cli.on_cluster.applying import choice_for, manifest_of, problems_of
@@ -43,7 +44,7 @@ def run_on_cluster(benchmark: GPUBenchmark, file: Path, choice: ClusterChoice) -
     console = make_console()
     screen = ProgressScreen(plan, console)
     audience = Audience(
-        on_standing=lambda now: screen.show(screenful_of(now, time.time())),
+        on_standing=lambda now: screen.show(screenful_of(now, len(plan.runs), time.time())),
         on_ended=lambda ended: screen.log(line_of(ended)),
         on_news=screen.tell,
     )
@@ -65,10 +66,11 @@ def run_on_cluster(benchmark: GPUBenchmark, file: Path, choice: ClusterChoice) -
     return _exit_code(final)
 
 
-def screenful_of(now: Standing, time_now: float) -> Screenful:
-    """Return what the screen shows of a benchmark on a cluster."""
+def screenful_of(now: Standing, runs: int, time_now: float) -> Screenful:
+    """Return what the screen shows of a benchmark of so many runs on a cluster."""
     return Screenful(
-        progress=now.progress,
+        # Until an operator has looked at it, all runs wait.
+        progress=now.progress if now.progress.total else Progress(total=runs, pending=runs),
         estimated_completion_at=now.estimated_completion_at,
         live=[LiveLine(each.run, words=_words(each, time_now)) for each in now.live],
     )
