@@ -42,7 +42,7 @@ TRAINED = {
     "execution": {
         "isolation": "Shared",
         "device": "CPU",
-        "resources": {"cpu": "100m", "memory": "1Gi", "sharedMemory": "256Mi"},
+        "resources": {"cpu": "100m", "memory": "3Gi", "sharedMemory": "256Mi"},
     },
     "results": {
         "volumeClaim": "results",
