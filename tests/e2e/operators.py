@@ -1,12 +1,15 @@
-"""The operator as a process of this machine: tests kill it, and start it again."""
+"""The operator as a process of this machine: tests kill it, and start it again.
+
+One that ends by itself, as it does when it loses its lease, is started again as a container is.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,11 +20,13 @@ import yaml
 
 from tests.e2e.cluster import Cluster, ClusterError
 from tests.e2e.cluster.commands import wait_until
+from tests.e2e.prometheus import free_port
 
 CRDS = Path(__file__).parents[2] / "manifests" / "crds"
 PROGRAM = Path(sys.executable).with_name("gpubench-operator")
 NAMESPACE = "gpubench-e2e-operator"
 """Where the lease is."""
+MOST_RESTARTS = 10
 
 
 class OperatorProcess:
@@ -37,7 +42,10 @@ class OperatorProcess:
         self.cluster = cluster
         self._namespace = namespace
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self._is_wanted = threading.Event()
+        self.restarts = 0
+        """How often it had to be started again."""
+        self.port = free_port()
         self.settings = folder / "settings.yaml"
         self.log = folder / "operator.log"
         self._write(settings)
@@ -47,22 +55,33 @@ class OperatorProcess:
 
     def start(self) -> None:
         """Start it; it acts some seconds later."""
+        process = self._process = self._launch()
+        self._is_wanted.set()
+        threading.Thread(target=self._keep, args=(process,), daemon=True).start()
+
+    def _launch(self) -> subprocess.Popen[bytes]:
         environment = self.cluster.environment() | {
             "POD_NAME": "operator-of-the-tests",
-            "POD_NAMESPACE": self._namespace,
+            "POD_NAMESPACE": NAMESPACE,
         }
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [PROGRAM, "--settings", self.settings], env=environment, stdout=log, stderr=log
             )
+
+    def _keep(self, process: subprocess.Popen[bytes]) -> None:
+        """Start it again whenever it ends by itself."""
+        process.wait()
+        if self._is_wanted.is_set() and self._process is process:
+            self.restarts += 1
+            self.start()
 
     def wait_until_leading(self) -> None:
         """Wait until it acts."""
 
         def leads() -> bool:
-            assert self._process is not None
-            if self._process.poll() is not None:
-                raise ClusterError(f"the operator has ended: {self.log.read_text('utf-8')[-2000:]}")
+            if self.restarts > MOST_RESTARTS:
+                raise ClusterError(f"the operator ends: {self.log.read_text('utf-8')[-2000:]}")
             with suppress(OSError):
                 return self.get("/readyz") == "leading"
             return False
@@ -72,12 +91,14 @@ class OperatorProcess:
     def kill(self) -> None:
         """SIGKILL."""
         assert self._process is not None
+        self._is_wanted.clear()
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> int:
         """SIGTERM, as a pod's end begins; return its exit code."""
         assert self._process is not None
+        self._is_wanted.clear()
         self._process.send_signal(signal.SIGTERM)
         try:
             return self._process.wait(timeout=30)
@@ -121,10 +142,3 @@ def running_operator(
         operator.stop()
         if os.environ.get("GPUBENCH_SHOW_OPERATOR_LOG"):
             print(operator.log.read_text(encoding="utf-8"))
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

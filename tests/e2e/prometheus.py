@@ -1,0 +1,92 @@
+"""Debian's Prometheus, for a test that lets it scrape and then asks it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import yaml
+
+from tests.e2e.cluster.commands import run, wait_until
+
+
+class Prometheus:
+    """A server that scrapes one target each second."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def is_ready(self) -> bool:
+        """Whether it answers."""
+        with suppress(OSError), urlopen(f"http://127.0.0.1:{self._port}/-/ready", timeout=5):
+            return True
+        return False
+
+    def query(self, expression: str) -> list[tuple[dict[str, str], float]]:
+        """Return labels and value of each series that an expression has now."""
+        url = f"http://127.0.0.1:{self._port}/api/v1/query?{urlencode({'query': expression})}"
+        with urlopen(url, timeout=10) as answer:
+            found = json.load(answer)["data"]["result"]
+        return [(series["metric"], float(series["value"][1])) for series in found]
+
+
+@contextmanager
+def running_prometheus(folder: Path, target_port: int) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes a port of this machine."""
+    port = free_port()
+    job = {
+        "job_name": "gpubench",
+        "scrape_interval": "1s",
+        "static_configs": [{"targets": [f"127.0.0.1:{target_port}"]}],
+    }
+    configuration = folder / "prometheus.yml"
+    configuration.write_text(yaml.safe_dump({"scrape_configs": [job]}), encoding="utf-8")
+    command = [
+        str(_program()),
+        f"--config.file={configuration}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with (folder / "prometheus.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        server = Prometheus(port)
+        wait_until("Prometheus", server.is_ready, timeout=60)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _program() -> Path:
+    """Return where Prometheus is; unpacked, not installed, so that no service comes with it."""
+    installed = shutil.which("prometheus")
+    if installed:
+        return Path(installed)
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = caches / "gpubench" / "prometheus"
+    program = folder / "usr" / "bin" / "prometheus"
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        run("apt-get", "update", "-q", timeout=300)
+        run("apt-get", "download", "prometheus", folder=folder, timeout=300)
+        (package,) = folder.glob("prometheus_*.deb")
+        run("dpkg", "-x", package, folder)
+        package.unlink()
+    return program
