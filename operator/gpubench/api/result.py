@@ -10,22 +10,61 @@ from pydantic import Field
 
 from gpubench.api.base import ApiModel
 from gpubench.api.benchmark import Workload
-from gpubench.api.enums import (
-    DeviceKind,
-    FailureClass,
-    Family,
-    GateName,
-    Outcome,
-    ValidityStatus,
+from gpubench.api.enums import FailureClass, GateName, Outcome, ValidityStatus
+from gpubench.api.measurements import (
+    Amount,
+    Count,
+    Device,
+    DeviceTelemetry,
+    Distribution,
+    Efficiency,
+    FamilyStatistics,
+    Finite,
+    Profile,
+    ProfileWindow,
+    Quality,
+    RankMemory,
+    Ratio,
+    StepPhases,
+    Telemetry,
+    Throughput,
+    Timing,
+    Work,
 )
 from gpubench.api.run_spec import RunIdentity
 
-RESULT_VERSION = 1
+__all__ = [
+    "RESULT_VERSION",
+    "Amount",
+    "Artifact",
+    "Count",
+    "Device",
+    "DeviceTelemetry",
+    "Distribution",
+    "Efficiency",
+    "Failure",
+    "FamilyStatistics",
+    "Finite",
+    "Gate",
+    "Parameters",
+    "Profile",
+    "ProfileWindow",
+    "Provenance",
+    "Quality",
+    "RankMemory",
+    "Ratio",
+    "ResultDamagedError",
+    "ResultVersionError",
+    "RunResult",
+    "StepPhases",
+    "Telemetry",
+    "Throughput",
+    "Timing",
+    "Validity",
+    "Work",
+]
 
-Count = Annotated[int, Field(ge=0)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+RESULT_VERSION = 1
 
 
 class Parameters(ApiModel):
@@ -35,237 +74,6 @@ class Parameters(ApiModel):
     """The training program with every parameter written out."""
     gpus: Annotated[int, Field(ge=1)]
     """Ranks, or GPUs of DataParallel's one process."""
-
-
-class Device(ApiModel):
-    """What the run trained on. A CPU's result can never be taken for a GPU's."""
-
-    kind: DeviceKind
-    """CPU or CUDA."""
-    name: str
-    """Model of the processor or GPU."""
-    count: Annotated[int, Field(ge=1)]
-    """GPUs used; on a CPU, ranks."""
-    uuids: list[str] = []
-    """UUIDs of the GPUs."""
-    threads_per_rank: Count | None = None
-    """Threads of each rank on a CPU."""
-
-
-class Distribution(ApiModel):
-    """A series of seconds in numbers; `std` is the sample's (n - 1)."""
-
-    count: Count | None = None
-    """Values; not known of a result that was read from a status."""
-    mean: Amount
-    """Arithmetic mean."""
-    std: Amount
-    """Sample standard deviation; 0 for a single value."""
-    minimum: Amount | None = None
-    """Smallest; not known of a result that was read from a status."""
-    p50: Amount
-    """Median."""
-    p95: Amount
-    """95th percentile."""
-    p99: Amount
-    """99th percentile."""
-    maximum: Amount | None = None
-    """Largest; not known of a result that was read from a status."""
-
-
-class StepPhases(ApiModel):
-    """Mean seconds of a steady step in each phase, on rank 0.
-
-    On a GPU the data phase is the host's wait for the loader and the others are stretches of the
-    GPU's own timeline, so that they may overlap with it; on a CPU all are wall-clock.
-    """
-
-    data_seconds: Amount
-    """Waiting for the next batch."""
-    host_to_device_seconds: Amount
-    """Moving it to the device; for DeviceResident, resizing there."""
-    compute_seconds: Amount
-    """Forward and backward pass, communication of gradients included."""
-    optimizer_seconds: Amount
-    """Optimizer step."""
-
-
-class Timing(ApiModel):
-    """Where the time went."""
-
-    setup_seconds: Amount
-    """From the start of the processes to the first step."""
-    training_seconds: Amount
-    """All epochs, evaluation left out: the papers' total time."""
-    evaluation_seconds: Amount
-    """Evaluation on the test set."""
-    total_seconds: Amount
-    """From the attempt's start to its end."""
-    epoch_seconds: list[Amount] = []
-    """Training time of each epoch."""
-    steps: Count
-    """Optimizer steps."""
-    warmup_steps: Count | None = None
-    """Steps that the steady-state numbers leave out; not known of a result that was read from a
-    status."""
-    iteration: Distribution | None = None
-    """Seconds per steady step, slowest rank at each step."""
-    phases: StepPhases | None = None
-    """A steady step by phase."""
-
-
-class Throughput(ApiModel):
-    """Steady-state speed of all ranks together."""
-
-    samples_per_second: Amount
-    """Trained samples (images, sequences) per second, those that several ranks trained counted each
-    time."""
-    dataset_samples_per_second: Amount
-    """Progress through the dataset per second: what a user waits for. Ranks that all train on the
-    same samples count once."""
-    tokens_per_second: Amount | None = None
-    """Real tokens per second, padding left out (LLM tuning)."""
-
-
-class Work(ApiModel):
-    """What was done, exactly counted; one entry per rank (one in all for DataParallel)."""
-
-    samples_loaded: list[Count]
-    """Samples that each rank loaded and moved to its device."""
-    samples_trained: list[Count]
-    """Samples that each rank trained on."""
-    dataset_samples: Count
-    """Samples of the training set."""
-    epochs: Count
-    """Completed epochs."""
-
-
-class Quality(ApiModel):
-    """Whether it learned."""
-
-    accuracy: Ratio | None = None
-    """Share of the test set that is classified correctly."""
-    test_samples: Count | None = None
-    """Size of the test set; not known of a result that was read from a status."""
-    first_loss: Finite | None = None
-    """Mean training loss of the first epoch."""
-    final_loss: Finite | None = None
-    """Mean training loss of the last epoch."""
-    epoch_losses: list[Finite] = []
-    """Mean training loss of each epoch."""
-    epoch_accuracies: list[Ratio] = []
-    """Accuracy after each epoch, where it was asked for."""
-
-
-class RankMemory(ApiModel):
-    """Peak memory of one rank."""
-
-    rank: Count
-    """The rank."""
-    allocated_bytes: Count | None = None
-    """Most that tensors took on the GPU at once."""
-    reserved_bytes: Count | None = None
-    """Most that the allocator held on the GPU at once."""
-    resident_bytes: Count | None = None
-    """Most main memory of the process."""
-
-
-class Efficiency(ApiModel):
-    """Arithmetic done, from a counted cost of the model."""
-
-    flops_per_sample: Amount
-    """Floating-point operations of one sample's forward and backward pass, counted on the model
-    itself by torch.utils.flop_counter (multiply and add are two)."""
-    flops_per_second: Amount
-    """Rate of all ranks in steady state."""
-    peak_flops_per_second: Amount | None = None
-    """The devices' dense peak at this precision by the vendor's data sheet; none if not known."""
-    mfu: Amount | None = None
-    """Model FLOPs utilisation: rate over peak."""
-
-
-class DeviceTelemetry(ApiModel):
-    """What one GPU did while the run trained."""
-
-    uuid: str
-    """The GPU; `all` where the numbers are of all GPUs together, as in a status."""
-    samples: Count | None = None
-    """Samples got; not known of a result that was read from a status."""
-    expected_samples: Count | None = None
-    """Samples expected at the sampling period; not known of a result that was read from a status.
-    """
-    utilization_mean: Ratio | None = None
-    """Share of time with a kernel running."""
-    sm_active_mean: Ratio | None = None
-    """Share of multiprocessors active, where a source gives it."""
-    memory_used_peak_bytes: Count | None = None
-    """Most memory in use."""
-    power_mean_watts: Amount | None = None
-    """Mean power."""
-    energy_joules: Amount | None = None
-    """Energy over the training."""
-    temperature_max_celsius: Finite | None = None
-    """Highest temperature."""
-    sm_clock_mean_mhz: Amount | None = None
-    """Mean clock of the multiprocessors."""
-    throttle_reasons: list[str] = []
-    """Reasons for which clocks were held down, by NVML's names; idle and user settings left out."""
-    pcie_receive_bytes: Count | None = None
-    """Bytes received over PCIe."""
-    pcie_transmit_bytes: Count | None = None
-    """Bytes sent over PCIe."""
-    nvlink_bytes: Count | None = None
-    """Bytes over NVLink."""
-    foreign_processes: list[int] = []
-    """Processes of others seen on the GPU."""
-
-
-class Telemetry(ApiModel):
-    """What the GPUs did."""
-
-    source: Literal["NVML", "DCGM"] | None = None
-    """Where the numbers come from; not known of a result that was read from a status."""
-    devices: list[DeviceTelemetry]
-    """One entry per GPU."""
-
-
-class FamilyStatistics(ApiModel):
-    """A family of profiler events over all ranks."""
-
-    calls: Count
-    """Events."""
-    total_seconds: Amount
-    """Sum of their durations."""
-    share: Amount
-    """Total over the window's length and the ranks."""
-    rank_total_seconds: list[Amount] = []
-    """Total of each rank."""
-
-
-class ProfileWindow(ApiModel):
-    """What the profile covers."""
-
-    seconds: Amount
-    """Length."""
-    first_step: Count | None = None
-    """First profiled step."""
-    steps: Count | None = None
-    """Profiled steps."""
-
-
-class Profile(ApiModel):
-    """A profile as numbers."""
-
-    source: Literal["Nsys", "Kineto"]
-    """The profiler."""
-    window: ProfileWindow
-    """What it covers."""
-    families: dict[Family, FamilyStatistics]
-    """Where the time went."""
-    overhead: Finite | None = None
-    """Profiled over unprofiled iteration time, minus 1."""
-    idle_share: Ratio | None = None
-    """Share of the window in which the GPU did nothing."""
 
 
 class Provenance(ApiModel):
