@@ -76,9 +76,8 @@ class Release:
 
 @pytest.fixture
 def release(own_cluster: Cluster, namespace: str) -> Iterator[Release]:
-    """A release whose images are on the node, not installed yet; what is left of it goes."""
-    for name in ("operator", "image-recognition"):
-        ensure_product_image(name, own_cluster.layout)
+    """A release whose image is on the node, not installed yet; what is left of it goes."""
+    ensure_product_image("operator", own_cluster.layout)
     ensure_instant_image(own_cluster.layout)
     served = f"{namespace}-{secrets.token_hex(2)}"
     own_cluster.kubectl("create", "namespace", served)
