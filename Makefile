@@ -66,6 +66,7 @@ cluster-status: venv ## Tell which of its parts run
 
 lock: venv ## Resolve the lock files again (UPGRADE=--upgrade takes newer versions)
 	$(COMPILE) $(UPGRADE) --group pyproject.toml:bootstrap -o requirements/uv.txt
+	$(COMPILE) $(UPGRADE) --group pyproject.toml:go -o requirements/go.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml --extra local --extra operator --group dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt -o requirements/control.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra report -o requirements/report.txt

@@ -1,16 +1,30 @@
 #!/usr/bin/env bash
-# What the tests use beside Python: Chromium, which opens the report. In CI (CI=true) it is installed
-# where it is missing; on a user's machine the tests that want it are skipped and say so.
+# What the tests use beside Python: Chromium, which opens the report, and a Kubernetes of their own,
+# built from pinned sources (once about a quarter of an hour; the cache is outside the checkout).
+# In CI (CI=true) what is missing is installed, and what cannot be is a failure; on a user's machine
+# the tests that want it are skipped and say so.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if command -v chromium >/dev/null || command -v google-chrome >/dev/null; then
-    exit 0
-fi
-if [[ ${CI:-} != true ]]; then
-    echo "tests: no Chromium, so the tests that open a report are skipped (apt-get install chromium)"
-    exit 0
-fi
-echo "tests: installing Chromium"
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -qq --no-install-recommends chromium >/dev/null
+ensure_chromium() {
+    ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null || return 0
+    if [[ ${CI:-} != true ]]; then
+        echo "tests: no Chromium, so the tests that open a report are skipped (apt-get install chromium)"
+        return 0
+    fi
+    echo "tests: installing Chromium"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -qq --no-install-recommends chromium >/dev/null
+}
+
+ensure_kubernetes() {
+    if [[ -n ${KUBECONFIG:-} ]]; then
+        echo "tests: the tests on a cluster use $KUBECONFIG"
+        return 0
+    fi
+    .venv/bin/python -m tests.e2e.cluster prepare || [[ ${CI:-} != true ]]
+}
+
+ensure_chromium
+ensure_kubernetes

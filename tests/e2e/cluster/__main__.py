@@ -1,4 +1,4 @@
-"""`python -m tests.e2e.cluster up|down|status`."""
+"""`python -m tests.e2e.cluster prepare|up|down|status`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from tests.e2e.cluster.cluster import down, status, up
+from tests.e2e.cluster.cluster import down, prepare, status, up
 from tests.e2e.cluster.commands import ClusterError
 from tests.e2e.cluster.layout import Layout
 
@@ -15,6 +15,7 @@ def main() -> int:
     """0 when all is well, 1 when not."""
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.cluster", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("prepare", help="install and build what it needs, start nothing")
     start = commands.add_parser("up", help="start whatever does not run")
     start.add_argument("--keep", action="store_true", help="with the objects of last time")
     stop = commands.add_parser("down", help="end all of it")
@@ -28,6 +29,9 @@ def main() -> int:
 
     try:
         layout = Layout.of_environment()
+        if arguments.command == "prepare":
+            prepare(layout, say)
+            return 0
         if arguments.command == "status":
             healthy, lines = status(layout)
             print("\n".join(lines))

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.e2e.cluster.commands import ClusterError, run
+from tests.e2e.cluster.toolchain import ensure_go
 
 MODULES = Path(__file__).parent / "go"
 
@@ -65,18 +66,17 @@ def build_missing(say: Callable[[str], None]) -> Path:
         for folder, programs in PROGRAMS.items()
         if not all((target / program).exists() for program in programs)
     ]
-    if missing and shutil.which("go") is None:
-        raise ClusterError("go is not on PATH: install Go 1.26 or newer (go.dev/dl)")
     target.mkdir(parents=True, exist_ok=True)
+    go = ensure_go(target.parent / "go", say) if missing else ""
     for folder in missing:
         say(f"building {', '.join(PROGRAMS[folder])}")
-        build(folder, target)
+        build(folder, target, go)
     if not manifests_folder().exists():
-        _copy_manifests(target)
+        _copy_manifests(target, ensure_go(target.parent / "go", say))
     return target
 
 
-def build(module_folder: str, target: Path) -> None:
+def build(module_folder: str, target: Path, go: str) -> None:
     """Build one module's programs; they appear in the target only when all are whole."""
     module = MODULES / module_folder
     unfinished = target / f".{module_folder}-{os.getpid()}"
@@ -90,7 +90,7 @@ def build(module_folder: str, target: Path) -> None:
     ]
     try:
         run(
-            *("nice", "-n", "5", "go", "build", *flags, "-o", f"{unfinished}/", what),
+            *("nice", "-n", "5", go, "build", *flags, "-o", f"{unfinished}/", what),
             environment=os.environ | {"CGO_ENABLED": "0"},
             folder=module,
             timeout=1800,
@@ -117,9 +117,9 @@ def manifests_folder() -> Path:
     return binaries_folder() / "training-operator-manifests"
 
 
-def _copy_manifests(target: Path) -> None:
+def _copy_manifests(target: Path, go: str) -> None:
     module = run(
-        *("go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", TRAINING_OPERATOR),
+        *(go, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", TRAINING_OPERATOR),
         folder=MODULES / "training-operator",
     ).strip()
     unfinished = target / f".manifests-{os.getpid()}"

@@ -116,6 +116,16 @@ class Cluster:
         return self.layout
 
 
+def prepare(layout: Layout, say: Callable[[str], None]) -> None:
+    """Install and build all that `up` needs, which may take a quarter of an hour once."""
+    obstacle = packages.obstacle()
+    if obstacle:
+        raise ClusterError(obstacle)
+    with _lock(layout):
+        packages.install_missing(say)
+        build_missing(say)
+
+
 def up(layout: Layout, say: Callable[[str], None], *, keep: bool = False) -> Cluster:
     """Start whatever does not run. From nothing, it begins with no objects, unless told to keep
     those of last time."""
