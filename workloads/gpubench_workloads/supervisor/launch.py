@@ -106,7 +106,14 @@ class RankProcesses:
         return cls(process, ranks_folder / EXITS_FILE, pump)
 
     def wait(self, seconds: float) -> int | None:
-        """Return the exit code, None if the ranks still run after `seconds`."""
+        """Return the exit code, None if the ranks still run after `seconds`.
+
+        It is the end of their output that wakes us; subprocess would look twenty times a second
+        whether they have ended, which costs them processor time.
+        """
+        self._log_pump.join(seconds)
+        if self._log_pump.is_alive():
+            return self.process.poll()
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
