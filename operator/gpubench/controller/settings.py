@@ -86,11 +86,11 @@ def read_settings(path: Path) -> OperatorSettings:
     """
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        msg = f"{path}: {error}"
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        msg = f"{path}: {' '.join(str(error).split())}"
         raise SettingsError(msg) from None
     try:
-        return OperatorSettings.model_validate(values or {})
+        return OperatorSettings.model_validate({} if values is None else values)
     except ValidationError as error:
         problems = describe_validation_error(error, structural_schema(OperatorSettings))
         lines = [f"{path}: {problem}" for problem in problems]
