@@ -132,7 +132,7 @@ def _validity(run: GPUBenchmarkRun, compact: CompactResult) -> Validity | None:
 
     Until there is one, the pod's own judgement stands.
     """
-    judged = run.status.validity if run.status else None
+    judged = run.status.validity
     if judged is not None:
         return Validity(
             status=judged.status,

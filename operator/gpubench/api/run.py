@@ -155,8 +155,8 @@ class GPUBenchmarkRun(ApiModel):
     """Name, namespace, labels."""
     spec: GPUBenchmarkRunSpec
     """What to run."""
-    status: GPUBenchmarkRunStatus | None = None
-    """Where the run stands; written by gpubench."""
+    status: GPUBenchmarkRunStatus = GPUBenchmarkRunStatus()
+    """Where the run stands; written by gpubench once it begins."""
 
     @property
     def name(self) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
-from gpubench.api.enums import Backend
+from gpubench.api.enums import AttemptState, Backend
 from gpubench.api.run import GPUBenchmarkRunStatus
 from gpubench.backends import (
     BACKENDS,
@@ -28,6 +28,7 @@ from gpubench.backends import (
     read_pod,
 )
 from gpubench.controller.capacity import NodeState, Usage, read_node
+from gpubench.lifecycle.observed import LIVE_STATES
 from gpubench.telemetry.run_metrics import INFO
 
 Object = Mapping[str, Any]
@@ -47,6 +48,25 @@ class RunRecord:
     """What `gpubench_run_info` tells."""
 
 
+class Generations:
+    """Uids of what is gone, forgotten in turn: each is known for one turn at least."""
+
+    def __init__(self) -> None:
+        self._young: set[str] = set()
+        self._old: set[str] = set()
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._young or uid in self._old
+
+    def add(self, uid: str) -> None:
+        """Take note of a uid."""
+        self._young.add(uid)
+
+    def turn(self) -> None:
+        """Forget those that were added before the last turn."""
+        self._young, self._old = set(), self._young
+
+
 @dataclass
 class BenchmarkCache:
     """A benchmark and its children."""
@@ -61,36 +81,80 @@ class BenchmarkCache:
     """Runs to look at again."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     _versions: dict[str, int] = field(default_factory=dict)
+    _gone: Generations = field(default_factory=Generations)
 
     def put(self, item: Object) -> bool:
         """Take over a run, job or pod; tell whether it was news."""
         metadata = item["metadata"]
-        run = metadata.get("labels", {}).get(RUN_LABEL)
+        run, uid = metadata.get("labels", {}).get(RUN_LABEL), metadata["uid"]
         version = int(metadata["resourceVersion"])
-        if run is None or self._versions.get(metadata["uid"], -1) >= version:
+        if run is None or uid in self._gone or self._versions.get(uid, -1) >= version:
             return False
-        self._versions[metadata["uid"]] = version
+        self._versions[uid] = version
         self._store(item, run)
         self._touch(run)
         return True
 
     def remove(self, item: Object) -> None:
-        """Forget a run, job or pod that was deleted."""
-        metadata = item["metadata"]
-        run = metadata.get("labels", {}).get(RUN_LABEL)
-        self._versions.pop(metadata["uid"], None)
-        if run is None:
-            return
-        if item["kind"] == "GPUBenchmarkRun":
-            if run in self.runs and self.runs[run].uid == metadata["uid"]:
+        """Forget a run, job or pod that was deleted.
+
+        A pod's end may be told together with its deletion: what it handed over is kept.
+        """
+        run = item["metadata"].get("labels", {}).get(RUN_LABEL, "")
+        pod = read_pod(item) if item["kind"] == "Pod" else None
+        if pod is not None and pod.state is AttemptState.SUCCEEDED and not self._is_recorded(pod):
+            self.put(item)
+        else:
+            self._forget(item["kind"], item["metadata"]["uid"], run)
+
+    def uids(self, kind: str) -> dict[str, str]:
+        """Return the uids of all objects of a kind that are known, each with its run."""
+        if kind == "GPUBenchmarkRun":
+            return {record.uid: name for name, record in self.runs.items()}
+        if kind == "Pod":
+            return {uid: run for run, pods in self.pods.items() for uid in pods}
+        return {
+            job.uid: run
+            for run, jobs in self.jobs.items()
+            for job in jobs.values()
+            if job.kind == kind
+        }
+
+    def forget_all(self, kind: str, gone: Mapping[str, str]) -> None:
+        """Forget objects that are gone without a word, by uid each with its run."""
+        for uid, run in gone.items():
+            self._forget(kind, uid, run)
+
+    def forget_unlisted(self, kind: str, listed: Set[str], version: int) -> None:
+        """Forget objects of a kind that a list of this version would have if they were there."""
+        unlisted = {uid: run for uid, run in self.uids(kind).items() if uid not in listed}
+        gone = {u: run for u, run in unlisted.items() if self._versions.get(u, 0) <= version}
+        self.forget_all(kind, gone)
+
+    def forget_the_long_gone(self) -> None:
+        """Make room: what was gone before the last call will not be told of again."""
+        self._gone.turn()
+
+    def _forget(self, kind: str, uid: str, run: str) -> None:
+        self._versions.pop(uid, None)
+        self._gone.add(uid)
+        if kind == "GPUBenchmarkRun":
+            if run in self.runs and self.runs[run].uid == uid:
                 del self.runs[run]
-        elif item["kind"] == "Pod":
-            self.pods[run].pop(metadata["uid"], None)
+        elif kind == "Pod":
+            self.pods[run].pop(uid, None)
         else:
             for attempt, job in list(self.jobs[run].items()):
-                if job.uid == metadata["uid"]:
+                if job.uid == uid:
                     del self.jobs[run][attempt]
         self._touch(run)
+
+    def _is_recorded(self, pod: PodState) -> bool:
+        record = self.runs.get(pod.run)
+        return record is not None and any(
+            attempt.number == pod.attempt and attempt.state not in LIVE_STATES
+            for attempt in record.status.attempts
+        )
 
     def set_body(self, body: Object) -> None:
         """Take over the benchmark itself; only a new spec is a reason to wake."""
@@ -103,6 +167,10 @@ class BenchmarkCache:
         if old is None or old["metadata"]["generation"] != body["metadata"]["generation"]:
             self.wake.set()
 
+    def is_at_home_in(self, namespace: str) -> bool:
+        """Tell whether the benchmark is known, and of this namespace."""
+        return self.body is not None and self.body["metadata"]["namespace"] == namespace
+
     def set_status(self, run: str, status: GPUBenchmarkRunStatus, version: str) -> None:
         """Take over a run's status that was just written."""
         record = self.runs.get(run)
@@ -113,21 +181,27 @@ class BenchmarkCache:
 
     def forget_job(self, job: JobState) -> None:
         """Take note that a job is being deleted: it counts for nothing more."""
-        if self.jobs[job.run].get(job.attempt) == job:
+        known = self.jobs[job.run].get(job.attempt)
+        if known is not None and known.uid == job.uid:
             del self.jobs[job.run][job.attempt]
+        self._gone.add(job.uid)
 
     def set_own_status(self, body: Object) -> None:
         """Take over the benchmark as the API server answered to a write of its status."""
         assert self.body is not None
-        old = int(self.body["metadata"]["resourceVersion"])
-        if int(body["metadata"]["resourceVersion"]) > old:
-            self.body = body
+        if body["metadata"]["uid"] == self.body["metadata"]["uid"]:
+            self.set_body(body)
 
     def pod_of(self, job: JobState) -> PodState | None:
-        """Return the pod that executes a job: the newest that is not on its way out."""
-        of_attempt = [p for p in self.pods[job.run].values() if p.attempt == job.attempt]
-        since_job = [p for p in of_attempt if p.created_at >= job.created_at]
-        return max(since_job, key=lambda p: (not p.deleting, p.created_at), default=None)
+        """Return the pod that executes a job: one that has succeeded, else the newest."""
+        is_owner = BACKEND_OF_KIND[job.kind].owns_pods
+        found = [
+            pod
+            for pod in self.pods[job.run].values()
+            if pod.attempt == job.attempt
+            and (pod.owner_uid == job.uid if is_owner else pod.created_at >= job.created_at)
+        ]
+        return max(found, key=_rank, default=None)
 
     def _store(self, item: Object, run: str) -> None:
         if item["kind"] == "GPUBenchmarkRun":
@@ -144,6 +218,10 @@ class BenchmarkCache:
     def _touch(self, run: str) -> None:
         self.changed.add(run)
         self.wake.set()
+
+
+def _rank(pod: PodState) -> tuple[bool, bool, float]:
+    return pod.state is AttemptState.SUCCEEDED, not pod.deleting, pod.created_at
 
 
 def read_run(run: Object) -> RunRecord:
@@ -197,6 +275,11 @@ class ClusterCache:
         """Return every benchmark's part."""
         return iter(list(self._benchmarks.values()))
 
+    def knows_usage_beside(self, uid: str) -> bool:
+        """Tell whether every other benchmark has told what it uses."""
+        others = (u for u, cache in self._benchmarks.items() if cache.body is not None and u != uid)
+        return all(other in self.usage for other in others)
+
     def forget(self, uid: str) -> None:
         """Drop a benchmark that is gone; others may use what it used."""
         self._benchmarks.pop(uid, None)
@@ -210,13 +293,24 @@ class ClusterCache:
 
     def take_event(self, kind: str | None, item: Object) -> None:
         """Take over a watch event of a run, job or pod; `kind` is DELETED or something else."""
-        uid = item["metadata"].get("labels", {}).get(BENCHMARK_UID_LABEL, "")
-        cache = self._benchmarks.get(uid)
+        metadata = item["metadata"]
+        cache = self._benchmarks.get(metadata.get("labels", {}).get(BENCHMARK_UID_LABEL, ""))
+        # A benchmark whose daemon begins later lists what it has; labels can be forged from other
+        # namespaces.
+        if cache is None or not cache.is_at_home_in(metadata["namespace"]):
+            return
         if kind == "DELETED":
-            if cache is not None:
-                cache.remove(item)
-        elif cache is not None or "deletionTimestamp" not in item["metadata"]:
-            self.benchmark(uid).put(item)
+            cache.remove(item)
+        else:
+            cache.put(item)
+
+    def forget_unlisted(
+        self, kind: str, namespace: str | None, listed: Set[str], version: int
+    ) -> None:
+        """Forget objects of a kind that were not on a list of this version."""
+        for cache in self._benchmarks.values():
+            if namespace is None or cache.is_at_home_in(namespace):
+                cache.forget_unlisted(kind, listed, version)
 
     def take_node(self, kind: str | None, node: Object) -> None:
         """Take over a watch event of a node; heartbeats wake nobody."""

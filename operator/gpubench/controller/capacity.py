@@ -40,6 +40,9 @@ class Usage:
     exclusive: bool
 
 
+NOTHING = Usage(resource="", slots=0, runs=0, exclusive=False)
+
+
 @dataclass(frozen=True)
 class Demand:
     """What a benchmark's runs need of a node."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterable
 from typing import Any
@@ -31,9 +30,11 @@ from gpubench.controller.client import (
     RUNS,
     ApiError,
     KubernetesClient,
+    ResourceType,
 )
 from gpubench.controller.observer import doubtful_jobs, missing_attempts
 from gpubench.controller.obstacles import advice, refusal_reason
+from gpubench.controller.together import together
 from gpubench.lifecycle import Obstacle
 from gpubench.sweep.names import job_name
 from gpubench.sweep.plan import Run
@@ -62,25 +63,30 @@ class Children:
         self._uid = benchmark_uid
 
     async def load(self) -> int:
-        """List all children; return how many of them no watch had told of."""
-        news = 0
+        """List all children; return how many changes there were that no watch had told of."""
+        self._cache.forget_the_long_gone()
+        return sum([await self._load(kind) for kind in (RUNS, PODS, *JOB_TYPES.values())])
+
+    async def _load(self, kind: ResourceType) -> int:
         selector = f"{BENCHMARK_UID_LABEL}={self._uid}"
-        for kind in (RUNS, PODS, *JOB_TYPES.values()):
-            try:
-                async for item in self._client.list(kind, self._namespace, label_selector=selector):
-                    news += self._cache.put(item)
-            except ApiError as error:
-                # A kind of job that is not installed here.
-                if error.status != NOT_FOUND:
-                    raise
-        return news
+        gone, news = self._cache.uids(kind.kind), 0
+        try:
+            async for item in self._client.list(kind, self._namespace, label_selector=selector):
+                gone.pop(item["metadata"]["uid"], None)
+                news += self._cache.put(item)
+        except ApiError as error:
+            # A kind of job that is not installed here.
+            if error.status != NOT_FOUND:
+                raise
+        self._cache.forget_all(kind.kind, gone)
+        return news + len(gone)
 
     async def create_runs(self, runs: Iterable[Run], image: str) -> list[Obstacle]:
         """Make the objects of runs; one of ours that is there is taken as it is.
 
         Return what stands in the way of others.
         """
-        made = await asyncio.gather(*(self._create_run(run, image) for run in runs))
+        made = await together(self._create_run(run, image) for run in runs)
         return [obstacle for obstacle in made if obstacle is not None]
 
     async def _create_run(self, run: Run, image: str) -> Obstacle | None:
@@ -221,7 +227,7 @@ class Children:
     async def delete_all_jobs(self) -> None:
         """Delete the jobs of all runs."""
         jobs = [job for jobs in self._cache.jobs.values() for job in jobs.values()]
-        await asyncio.gather(*(self.delete_job(job) for job in jobs))
+        await together(self.delete_job(job) for job in jobs)
 
 
 def _obstacle(backend: JobBackend, error: ApiError) -> Obstacle:

@@ -5,29 +5,36 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
-from kubernetes.aio.client.exceptions import ApiException
 from kubernetes.aio.config import (
     ConfigException,
     load_incluster_config,
     load_kube_config,
 )
-from kubernetes.aio.dynamic import DynamicClient
+from pydantic.alias_generators import to_camel
 
 from gpubench.controller.counters import ApiCounters
 
 FIELD_MANAGER = "gpubench-operator"
+JSON = "application/json"
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+AS_OURS = {"fieldManager": FIELD_MANAGER}
 REQUEST_SECONDS = 30
+REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
 CONCURRENT_REQUESTS = 32
 PAGE_SIZE = 500
 RETRIES = 6
 RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
-NOT_FOUND, CONFLICT = 404, 409
+NOT_FOUND, CONFLICT, GONE = 404, 409, 410
+WATCH_SECONDS = 270
+"""The API server ends a watch after this long, so that one that is dead in silence is noticed."""
 
 Object = dict[str, Any]
 
@@ -80,22 +87,33 @@ async def load_configuration() -> Configuration:
         load_incluster_config(client_configuration=configuration)
     except ConfigException:
         await load_kube_config(client_configuration=configuration)
-    configuration.connection_pool_maxsize = CONCURRENT_REQUESTS
+    # Requests wait for a slot of ours; watches hold their connections.
+    configuration.connection_pool_maxsize = 0
+    # Else every request would read ~/.netrc and look for proxies.
+    configuration.client_session_kwargs = {"trust_env": False}
     return configuration
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a request carries."""
+
+    content: Object
+    content_type: str = JSON
 
 
 class KubernetesClient:
     """The API server, as far as the operator uses it."""
 
     def __init__(self, api: ApiClient, counters: ApiCounters) -> None:
-        self._dynamic = DynamicClient(api)
+        self._connection = api
         self._slots = asyncio.Semaphore(CONCURRENT_REQUESTS)
         self._counters = counters
 
     async def get(self, kind: ResourceType, namespace: str, name: str) -> Object | None:
         """Return an object, None where there is none."""
         try:
-            return await self._request("get", kind.path(namespace, name))
+            return await self._request("GET", kind.path(namespace, name))
         except ApiError as error:
             if error.status == NOT_FOUND:
                 return None
@@ -105,22 +123,56 @@ class KubernetesClient:
         self, kind: ResourceType, namespace: str | None, **selectors: str
     ) -> AsyncIterator[Object]:
         """Yield the objects that selectors leave, page by page."""
-        token = None
+        async for items, _ in self.pages(kind, namespace, **selectors):
+            for item in items:
+                yield item
+
+    async def pages(
+        self, kind: ResourceType, namespace: str | None, **selectors: str
+    ) -> AsyncIterator[tuple[Sequence[Object], str]]:
+        """Yield what selectors leave page by page, each with the version of the whole list."""
+        query = {"limit": str(PAGE_SIZE), **_selecting(selectors)}
         while True:
-            page = await self._request(
-                "get", kind.path(namespace), limit=PAGE_SIZE, _continue=token, **selectors
-            )
-            for item in page["items"]:
-                # A list names kind and version once for all.
-                yield {"apiVersion": kind.api_version, "kind": kind.kind, **item}
+            page = await self._request("GET", kind.path(namespace), query)
+            # A list names kind and version once for all.
+            names = {"apiVersion": kind.api_version, "kind": kind.kind}
+            yield [{**names, **item} for item in page["items"]], page["metadata"]["resourceVersion"]
             token = page["metadata"].get("continue")
             if not token:
                 return
+            query["continue"] = token
+
+    async def watch(
+        self, kind: ResourceType, namespace: str | None, version: str, **selectors: str
+    ) -> AsyncIterator[Object]:
+        """Yield what happens after a version, until the API server ends the watch.
+
+        Raises:
+            ApiError: 410 where the version is too old: list again.
+        """
+        query = {
+            "watch": "1",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(WATCH_SECONDS),
+            **_selecting(selectors),
+        }
+        self._counters.request("watch")
+        timeout = aiohttp.ClientTimeout(sock_read=WATCH_SECONDS + REQUEST_SECONDS)
+        try:
+            async with await self._open("GET", kind.path(namespace), query, timeout) as response:
+                async for line in response.content:
+                    event: Object = json.loads(line)
+                    if event["type"] == "ERROR":
+                        raise ApiError(event["object"]["code"], event["object"]["message"])
+                    yield event
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise ApiError(0, f"{type(error).__name__}: {error}") from None
 
     async def create(self, kind: ResourceType, manifest: Object) -> Object:
         """Create an object; raises ApiError 409 where one of its name exists."""
         path = kind.path(manifest["metadata"]["namespace"])
-        return await self._request("post", path, body=manifest, field_manager=FIELD_MANAGER)
+        return await self._request("POST", path, AS_OURS, Body(manifest))
 
     async def delete(
         self, kind: ResourceType, namespace: str, name: str, uid: str | None = None
@@ -130,7 +182,7 @@ class KubernetesClient:
         if uid is not None:
             body["preconditions"] = {"uid": uid}
         try:
-            await self._request("delete", kind.path(namespace, name), body=body)
+            await self._request("DELETE", kind.path(namespace, name), body=Body(body))
         except ApiError as error:
             # Conflict: another object has that name by now, which is as gone.
             if error.status not in (NOT_FOUND, CONFLICT):
@@ -146,26 +198,20 @@ class KubernetesClient:
             "metadata": {"name": name, "namespace": namespace},
             "status": status,
         }
-        return await self._request(
-            "patch",
-            kind.path(namespace, name, "status"),
-            body=body,
-            content_type="application/apply-patch+yaml",
-            field_manager=FIELD_MANAGER,
-            force_conflicts="true",
-        )
+        path = kind.path(namespace, name, "status")
+        return await self._request("PATCH", path, AS_OURS | {"force": "true"}, Body(body, APPLY))
 
     async def merge(self, kind: ResourceType, namespace: str, name: str, patch: Object) -> Object:
         """Change an object by a merge patch."""
-        return await self._request(
-            "patch",
-            kind.path(namespace, name),
-            body=patch,
-            content_type="application/merge-patch+json",
-            field_manager=FIELD_MANAGER,
-        )
+        return await self._request("PATCH", kind.path(namespace, name), AS_OURS, Body(patch, MERGE))
 
-    async def _request(self, method: str, path: str, **parameters: Any) -> Object:
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] = {},
+        body: Body | None = None,
+    ) -> Object:
         """Send a request; again, ever later, where the server is not there or overloaded.
 
         Every object that we create has a name derived from what it is for, so that a creation
@@ -175,7 +221,7 @@ class KubernetesClient:
         for attempt in range(RETRIES + 1):
             try:
                 async with self._slots:
-                    return await self._send(method, path, **parameters)
+                    return await self._send(method, path, query, body)
             except ApiError as error:
                 self._counters.error(error.status)
                 last = attempt == RETRIES
@@ -185,23 +231,51 @@ class KubernetesClient:
             wait = min(wait * 2, 10.0)
         raise AssertionError
 
-    async def _send(self, method: str, path: str, **parameters: Any) -> Object:
+    async def _send(
+        self, method: str, path: str, query: Mapping[str, str], body: Body | None
+    ) -> Object:
         self._counters.request(method)
         try:
-            response = await self._dynamic.request(
-                method, path, serialize=False, _request_timeout=REQUEST_SECONDS, **parameters
-            )
-            answer: Object = await response.json(content_type=None)
-        except ApiException as error:
-            raise ApiError(error.status or 0, _message(error)) from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            async with await self._open(method, path, query, REQUEST_TIMEOUT, body) as response:
+                answer: Object = await response.json(content_type=None)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from None
         return answer
 
+    async def _open(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        timeout: aiohttp.ClientTimeout,
+        body: Body | None = None,
+    ) -> aiohttp.ClientResponse:
+        """Send a request as this process; the library's own ways cost as much as all the rest."""
+        headers = {"Accept": JSON, "Content-Type": body.content_type if body else JSON}
+        await self._connection.update_params_for_auth(
+            headers, [], ["BearerToken"], path, method, None
+        )
+        url = f"{self._connection.configuration.host}{path}"
+        answer = await self._connection.rest_client.request(
+            method,
+            f"{url}?{urlencode(query)}" if query else url,
+            headers=headers,
+            body=body.content if body else None,
+            _request_timeout=timeout,
+        )
+        response: aiohttp.ClientResponse = answer.response
+        if not response.ok:
+            raise ApiError(response.status, _message(await response.read(), response.reason))
+        return response
 
-def _message(error: ApiException) -> str:
+
+def _selecting(selectors: Mapping[str, str]) -> dict[str, str]:
+    return {to_camel(name): selector for name, selector in selectors.items()}
+
+
+def _message(content: bytes, reason: str | None) -> str:
     """Return the API server's own sentence."""
     try:
-        return str(json.loads(error.body or "")["message"])
+        return str(json.loads(content)["message"])
     except (TypeError, ValueError, KeyError):
-        return str(error.reason)
+        return str(reason)

@@ -1,4 +1,7 @@
-"""kopf's share: watches that fill the cache, and one daemon per benchmark."""
+"""kopf's share: watches of benchmarks and nodes, and one daemon per benchmark.
+
+Handlers are coroutines even where they wait for nothing: kopf calls others in threads.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,17 @@ from typing import Any
 
 import kopf
 
-from gpubench.backends.labels import SELECTOR
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
-from gpubench.controller.client import JOB_TYPES, ApiError, KubernetesClient
+from gpubench.controller.client import ApiError, KubernetesClient
 from gpubench.controller.counters import ReconcileCounters
 from gpubench.controller.health import Health
 from gpubench.controller.reconciler import BenchmarkReconciler
 from gpubench.controller.settings import OperatorSettings
 
 FINALIZER = "gpubench.io/operator"
-COALESCE_SECONDS = 0.2
-"""What happens within this time is looked at together."""
+ROUND_SECONDS = 0.1
+"""Shortest time from one look at a benchmark to the next: news comes in swarms."""
 MAX_BACKOFF_SECONDS = 60.0
 CANCELLATION_BACKOFF_SECONDS = 3.0
 CANCELLATION_TIMEOUT_SECONDS = 5.0
@@ -49,7 +51,6 @@ def make_registry(operator: Operator) -> kopf.OperatorRegistry:
     _register_startup(registry, operator.settings)
     _register_login(registry)
     _register_benchmarks(registry, operator)
-    _register_children(registry, operator)
     if operator.settings.watch_nodes:
         _register_nodes(registry, operator)
     return registry
@@ -57,7 +58,7 @@ def make_registry(operator: Operator) -> kopf.OperatorRegistry:
 
 def _register_startup(registry: kopf.OperatorRegistry, own: OperatorSettings) -> None:
     @kopf.on.startup(registry=registry)
-    def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
+    async def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False
         # Without rights outside its namespaces it may not look for new namespaces and resources.
         settings.scanning.disabled = bool(own.namespaces)
@@ -71,16 +72,11 @@ def _register_startup(registry: kopf.OperatorRegistry, own: OperatorSettings) ->
         settings.watching.server_timeout = 270
         settings.watching.connect_timeout = 10
         settings.networking.request_timeout = 30
-        for plural in ("pods", "gpubenchmarkruns.gpubench.io"):
-            settings.watching.label_selectors[plural] = SELECTOR
-        for kind in JOB_TYPES.values():
-            group = kind.api_version.partition("/")[0]
-            settings.watching.label_selectors[f"{kind.plural}.{group}"] = SELECTOR
 
 
 def _register_login(registry: kopf.OperatorRegistry) -> None:
     @kopf.on.login(registry=registry)
-    def log_in(**arguments: Any) -> kopf.ConnectionInfo | None:
+    async def log_in(**arguments: Any) -> kopf.ConnectionInfo | None:
         account = kopf.login_with_service_account(**arguments)
         if account is None:
             return kopf.login_with_kubeconfig(**arguments)
@@ -91,14 +87,18 @@ def _register_login(registry: kopf.OperatorRegistry) -> None:
 
 def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     @kopf.on.event("gpubench.io", "v1alpha1", "gpubenchmarks", registry=registry)
-    def take_benchmark(
+    async def take_benchmark(
         type: str | None,  # noqa: A002 - kopf's name
         body: kopf.Body,
         **_: Any,
     ) -> None:
         operator.health.heard()
-        if type != "DELETED":
-            operator.cluster.benchmark(body["metadata"]["uid"]).set_body(_plain(body))
+        metadata = body["metadata"]
+        if type == "DELETED":
+            operator.cluster.forget(metadata["uid"])
+        elif "deletionTimestamp" not in metadata:
+            # One that is going has its daemon's word for what it still uses, and nobody after it.
+            operator.cluster.benchmark(metadata["uid"]).set_body(_plain(body))
 
     @kopf.daemon(
         "gpubench.io",
@@ -114,21 +114,9 @@ def _register_benchmarks(registry: kopf.OperatorRegistry, operator: Operator) ->
         await _look_after(operator, cache, stopped)
 
 
-def _register_children(registry: kopf.OperatorRegistry, operator: Operator) -> None:
-    def take(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name
-        operator.health.heard()
-        operator.cluster.take_event(type, _plain(body))
-
-    kopf.on.event("gpubench.io", "v1alpha1", "gpubenchmarkruns", registry=registry)(take)
-    kopf.on.event("", "v1", "pods", registry=registry)(take)
-    for kind in JOB_TYPES.values():
-        group, _, version = kind.api_version.partition("/")
-        kopf.on.event(group, version, kind.plural, registry=registry)(take)
-
-
 def _register_nodes(registry: kopf.OperatorRegistry, operator: Operator) -> None:
     @kopf.on.event("", "v1", "nodes", registry=registry)
-    def take_node(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name
+    async def take_node(type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name
         operator.health.heard()
         operator.cluster.take_node(type, _plain(body))
 
@@ -167,26 +155,20 @@ async def _look_after(
             logger.warning("%s: %s; again in %.0f s", reconciler.name, error, delay)
         operator.health.reconciled(reconciler.uid, failed=failures > 0)
         operator.counters.seconds.observe(time.monotonic() - started_at)
-        await _wait(cache, stopped, delay, operator.counters)
+        await _wait(cache, stopped, delay)
+        with operator.counters.waiting.track_inprogress():
+            await asyncio.sleep(max(started_at + ROUND_SECONDS - time.monotonic(), 0.0))
     if stopped.reason and kopf.DaemonStoppingReason.RESOURCE_DELETED in stopped.reason:
         await reconciler.children.delete_all_jobs()
         operator.cluster.forget(reconciler.uid)
         operator.health.forget(reconciler.uid)
 
 
-async def _wait(
-    cache: BenchmarkCache,
-    stopped: kopf.DaemonStopped,
-    seconds: float,
-    counters: ReconcileCounters,
-) -> None:
-    """Wait for news, the end or a time; then a little longer, for news comes in swarms."""
+async def _wait(cache: BenchmarkCache, stopped: kopf.DaemonStopped, seconds: float) -> None:
+    """Wait for news, the end or a time."""
     waits = [asyncio.ensure_future(cache.wake.wait()), asyncio.ensure_future(stopped.wait())]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not stopped:
-            with counters.waiting.track_inprogress():
-                await asyncio.sleep(COALESCE_SECONDS)
     finally:
         for wait in waits:
             wait.cancel()

@@ -29,6 +29,7 @@ from gpubench.controller.release_finalizers import release_finalizers
 from gpubench.controller.server import serving
 from gpubench.controller.settings import OperatorSettings, SettingsError, read_settings
 from gpubench.controller.structured_logs import write_structured_logs
+from gpubench.controller.watches import watch_children
 
 EXIT_LEASE_LOST = 1
 EXIT_BAD_SETTINGS = 2
@@ -145,15 +146,21 @@ async def _act(operator: Operator, stop: asyncio.Event) -> None:
             ready_flag=ready,
         )
     )
+    children = asyncio.create_task(
+        watch_children(operator.client, operator.cluster, operator.health, namespaces)
+    )
     try:
         await asyncio.wait(
             [watching, asyncio.ensure_future(ready.wait())], return_when=asyncio.FIRST_COMPLETED
         )
         # kopf takes the signals for itself when it starts; we have a lease to give back.
         _stop_on_signals(stop)
-        await watching
+        done, _ = await asyncio.wait([watching, children], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
     finally:
         watching.cancel()
+        children.cancel()
 
 
 def _stop_on_signals(stop: asyncio.Event) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from gpubench.api.compact import CompactResult
 from gpubench.api.enums import AttemptState, FailureClass
 from gpubench.api.execution import AcceptanceRule
+from gpubench.api.gates import compact_validity
 from gpubench.backends import JobPhase, JobState, PodState, observe_attempt, pod_is_overdue
 from gpubench.controller.cache import BenchmarkCache, RunRecord
 from gpubench.lifecycle import ObservedAttempt, ObservedRun, StopAttempt, finished_attempts
@@ -67,11 +68,35 @@ def view_run(
     for job in jobs_of(cache, record):
         if job.attempt in attempts:
             continue
-        outcome = observe_attempt(job, cache.pod_of(job), run.point.point_hash, now)
-        attempts[job.attempt] = outcome.attempt
+        pod = cache.pod_of(job)
+        outcome = observe_attempt(job, pod, run.point.point_hash, now)
+        attempt = _continued(outcome.attempt, record) if pod is None else outcome.attempt
+        attempts[job.attempt] = _judged(attempt, outcome.result, rules)
         result = outcome.result or result
     ordered = tuple(attempts[number] for number in sorted(attempts))
     return RunView(replace(observed, attempts=ordered), result)
+
+
+def _continued(attempt: ObservedAttempt, record: RunRecord) -> ObservedAttempt:
+    """Return an attempt that had begun as one that goes on: its pod is about to be replaced."""
+    if attempt.state is not AttemptState.PENDING or attempt.queued:
+        return attempt
+    for recorded in record.status.attempts:
+        is_it = recorded.number == attempt.number and recorded.state is AttemptState.RUNNING
+        if is_it and recorded.start_time:
+            started_at = from_timestamp(recorded.start_time)
+            return replace(attempt, state=AttemptState.RUNNING, started_at=started_at, message="")
+    return attempt
+
+
+def _judged(
+    attempt: ObservedAttempt, result: CompactResult | None, rules: list[AcceptanceRule]
+) -> ObservedAttempt:
+    """Return an attempt judged by the present rules, not by those that its pod was given."""
+    if attempt.state is not AttemptState.SUCCEEDED or result is None:
+        return attempt
+    validity = compact_validity(result, rules)
+    return replace(attempt, validity=validity.status if validity else None)
 
 
 def stopped(view: RunView, stop: StopAttempt, now: float) -> RunView:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gpubench.api.enums import AttemptState, Cleanup, RunPhase
 from gpubench.api.run import GPUBenchmarkRunStatus
-from gpubench.backends import BACKENDS, JobState
+from gpubench.backends import BACKENDS, JobState, PodState
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
-from gpubench.controller.capacity import Room, Usage, room_for
+from gpubench.controller.capacity import NOTHING, Room, Usage, room_for
 from gpubench.controller.children import Children
 from gpubench.controller.circumstances import Circumstances
 from gpubench.controller.client import ApiError, KubernetesClient
@@ -27,6 +28,7 @@ from gpubench.controller.observer import (
     RunView,
     finished_jobs,
     has_ended,
+    jobs_of,
     started,
     stopped,
     view_run,
@@ -36,6 +38,7 @@ from gpubench.controller.obstacles import find_obstacles, too_large
 from gpubench.controller.outdated import outdated_attempts
 from gpubench.controller.planning import Assignment, Rejection, read_assignment, read_status
 from gpubench.controller.settings import OperatorSettings
+from gpubench.controller.together import together
 from gpubench.lifecycle import (
     Capacity,
     Observation,
@@ -50,6 +53,7 @@ from gpubench.lifecycle import (
     run_state,
     summarize,
 )
+from gpubench.lifecycle.observed import LIVE_STATES
 
 IDLE_SECONDS = 60.0
 RECOUNT_SECONDS = 300.0
@@ -60,6 +64,11 @@ RENEWAL_SECONDS = 30.0
 """A job that was refused a pod is made anew after this long."""
 NAME_SECONDS = 2.0
 """A run whose name another one still has is made again after this long."""
+LOOK_AGAIN_SECONDS = 1.0
+SETTLE_SECONDS = 1.0
+"""A run that starts or goes on is told of once it stays as it is for so long."""
+OTHERS_SECONDS = 60.0
+"""For so long a benchmark waits to be told what others use, before it uses anything."""
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +99,14 @@ class BenchmarkReconciler:
         self._circumstances = Circumstances(client, self.namespace)
         self._assignment: Assignment | Rejection | None = None
         self._views: dict[str, RunView] = {}
+        self._unwritten: dict[str, float] = {}
+        """Runs whose view may differ from their status, and since when."""
+        self._judged: set[str] = set()
+        """Uids of jobs that are as the present spec asks."""
+        self._obstacles: list[Obstacle] = []
         self._recounted_at = 0.0
+        self._decided_at = 0.0
+        self._began_at = time.time()
 
     async def reconcile(self) -> float:
         """Do what is to be done now; return in how many seconds to come again unless woken.
@@ -105,11 +121,10 @@ class BenchmarkReconciler:
         obstacles = await self._make_runs(assignment)
         await self._observe(assignment)
         room = self._room(assignment)
-        obstacles += await self._act(assignment, room.capacity)
-        await self._write_runs(assignment)
-        await self._clean_up(assignment)
-        obstacles = await self._tell(assignment, room, obstacles)
-        return self._seconds_to_wait(assignment, has_obstacles=bool(obstacles))
+        starts = self._decide(assignment, room.capacity)
+        obstacles += await self._apply(assignment, starts)
+        await together([self._tell(assignment, room, obstacles), self._clean_up(assignment)])
+        return self._seconds_to_wait(assignment)
 
     async def _read_assignment(self) -> Assignment | Rejection:
         body = self._cache.body
@@ -119,15 +134,18 @@ class BenchmarkReconciler:
             known = await asyncio.to_thread(read_assignment, body, self._settings)
             self._assignment = known
             self._views = {}
+            self._judged.clear()
         return known
 
     async def _reject(self, rejection: Rejection) -> None:
         """Stop what an earlier spec has started, and say why nothing runs."""
         assert self._cache.body is not None
-        self._cluster.usage.pop(self.uid, None)
         for record in list(self._cache.runs.values()):
             for job, _ in waiting_jobs(self._cache, record):
                 await self.children.delete_job(job)
+        if self._cluster.usage.get(self.uid) != NOTHING:
+            self._cluster.usage[self.uid] = NOTHING
+            self._cluster.wake_all()
         previous = read_status(self._cache.body)
         status = make_rejected_status(
             rejection.reason, rejection.message, rejection.generation, previous, time.time()
@@ -164,9 +182,14 @@ class BenchmarkReconciler:
             self._cache.changed |= changed
             raise
         for name in changed:
-            self._views[name] = self._view(assignment, name)
+            self._set_view(name, self._view(assignment, name))
         for name in self._views.keys() - assignment.runs.keys():
             del self._views[name]
+            self._unwritten.pop(name, None)
+
+    def _set_view(self, name: str, view: RunView) -> None:
+        self._views[name] = view
+        self._unwritten.setdefault(name, time.time())
 
     def _view(self, assignment: Assignment, name: str) -> RunView:
         rules = assignment.benchmark.spec.results.acceptance
@@ -175,41 +198,68 @@ class BenchmarkReconciler:
 
     def _room(self, assignment: Assignment) -> Room:
         others = [usage for uid, usage in self._cluster.usage.items() if uid != self.uid]
-        return room_for(
+        room = room_for(
             assignment.demand,
             self._cluster.nodes.values(),
             others,
             self._settings.max_gpus,
             nodes_are_known=self._settings.watch_nodes,
         )
+        return replace(room, capacity=Capacity(0, 0)) if self._must_wait_for_others() else room
 
-    async def _act(self, assignment: Assignment, capacity: Capacity) -> list[Obstacle]:
-        """Apply lifecycle's decisions; return what kept some from being applied."""
-        for old in outdated_attempts(assignment, self._ordered(assignment), self._cache):
-            self._views[old.run] = stopped(self._views[old.run], old, time.time())
+    def _must_wait_for_others(self) -> bool:
+        """Tell whether it is not known yet what others use, as after a start of the operator."""
+        is_new = time.time() - self._began_at < OTHERS_SECONDS
+        return is_new and not self._cluster.knows_usage_beside(self.uid)
+
+    def _decide(self, assignment: Assignment, capacity: Capacity) -> list[StartAttempt]:
+        """Take over what is to be stopped; return what is to be started."""
+        views = self._ordered(assignment)
+        for old in outdated_attempts(assignment, views, self._cache, self._judged):
+            self._set_view(old.run, stopped(self._views[old.run], old, time.time()))
         views = self._ordered(assignment)
         runs = [view.run for view in views]
-        decisions = decide(assignment.policy, runs, capacity, time.time())
-        starts = [d for d in decisions if isinstance(d, StartAttempt) and d.run in self._cache.runs]
-        self._publish_usage(assignment, views, starts)
+        held = {view.run.name: view.run.gpus for view in views if self._runs_on(view)}
+        free = Capacity(capacity.gpus - sum(held.values()), capacity.nodes - len(held))
+        self._decided_at = time.time()
+        decisions = decide(assignment.policy, runs, free, self._decided_at)
+        startable = self._cache.runs.keys() - held.keys()
+        starts = [d for d in decisions if isinstance(d, StartAttempt) and d.run in startable]
+        live = [view.run.gpus for view in views if view.run.live is not None]
+        self._publish_usage(assignment, [*held.values(), *live, *(s.gpus for s in starts)])
         for stop in decisions:
             if isinstance(stop, StopAttempt):
                 # Its job is deleted once this is recorded; the other way round a crash in between
                 # would lose the reason.
-                self._views[stop.run] = stopped(self._views[stop.run], stop, time.time())
-        results = await asyncio.gather(*(self._start(assignment, start) for start in starts))
+                self._set_view(stop.run, stopped(self._views[stop.run], stop, time.time()))
+        return starts
+
+    async def _apply(
+        self, assignment: Assignment, starts: Iterable[StartAttempt]
+    ) -> list[Obstacle]:
+        """Record and start, side by side; return what kept some from being started."""
+        # What has ended comes first: somebody waits for it.
+        records = [self._write_run(name) for name in self._worth_writing()]
+        results = await together([*records, *(self._start(assignment, s) for s in starts)])
         found = {obstacle.reason: obstacle for obstacle in results if obstacle is not None}
         return list(found.values())
 
     def _ordered(self, assignment: Assignment) -> list[RunView]:
         return [self._views[name] for name in assignment.runs]
 
-    def _publish_usage(
-        self, assignment: Assignment, views: Iterable[RunView], starts: Iterable[StartAttempt]
-    ) -> None:
+    def _runs_on(self, view: RunView) -> bool:
+        """Tell whether a run has a job that is alive though its attempt is given up."""
+        record, jobs = self._cache.runs.get(view.run.name), self._cache.jobs.get(view.run.name)
+        if record is None or not jobs:
+            return False
+        over = {a.number for a in view.run.attempts if a.state is AttemptState.FAILED}
+        return any(
+            job.attempt in over and not job.deleting and not has_ended(job, self._cache.pod_of(job))
+            for job in jobs_of(self._cache, record)
+        )
+
+    def _publish_usage(self, assignment: Assignment, sizes: Sequence[int]) -> None:
         """Tell the other benchmarks what this one uses, before anything is awaited."""
-        sizes = [view.run.gpus for view in views if view.run.live is not None]
-        sizes += [start.gpus for start in starts]
         before = self._cluster.usage.get(self.uid)
         self._cluster.usage[self.uid] = Usage(
             resource=assignment.demand.resource,
@@ -221,13 +271,16 @@ class BenchmarkReconciler:
             self._cluster.wake_all()
 
     async def _start(self, assignment: Assignment, start: StartAttempt) -> Obstacle | None:
-        record = self._cache.runs[start.run]
+        record = self._cache.runs.get(start.run)
+        if record is None:
+            return None
         request = assignment.requests.build(assignment.runs[start.run], record.uid, start.attempt)
         backend = BACKENDS[assignment.benchmark.spec.execution.backend]
         job = await self.children.create_job(backend, request)
         if isinstance(job, Obstacle):
             return job
-        self._views[start.run] = started(self._views[start.run], job)
+        self._judged.add(job.uid)
+        self._set_view(start.run, started(self._views[start.run], job))
         self._cache.changed.add(start.run)
         return None
 
@@ -239,18 +292,31 @@ class BenchmarkReconciler:
                 request = assignment.requests.build(run, job.run_uid, job.attempt)
                 await self.children.renew_job(backend, request, job)
 
-    async def _write_runs(self, assignment: Assignment) -> None:
-        stale = [name for name in assignment.runs if self._new_run_status(name) is not None]
-        await asyncio.gather(*(self._write_run(name) for name in stale))
+    def _worth_writing(self) -> list[str]:
+        """Return runs whose status is to be written; those that only go on may change again."""
+        now = time.time()
+        return [
+            name
+            for name, since in self._unwritten.items()
+            if now - since >= SETTLE_SECONDS or self._has_news(name)
+        ]
+
+    def _has_news(self, name: str) -> bool:
+        """Tell whether an attempt has ended that is not recorded, or none is alive."""
+        run, record = self._views[name].run, self._cache.runs.get(name)
+        if run.live is None or record is None:
+            return True
+        recorded = {a.number for a in record.status.attempts if a.state not in LIVE_STATES}
+        return any(a.number not in recorded for a in run.attempts if a is not run.live)
 
     async def _write_run(self, name: str) -> None:
         status = self._new_run_status(name)
         record = self._cache.runs.get(name)
-        if status is None or record is None:
-            return
-        previous = record.status
-        await self.children.write_run_status(record, status)
-        await self._announcer.run_changed(self.namespace, record, previous, status)
+        if status is not None and record is not None:
+            previous = record.status
+            await self.children.write_run_status(record, status)
+            await self._announcer.run_changed(self.namespace, record, previous, status)
+        self._unwritten.pop(name, None)
 
     def _new_run_status(self, name: str) -> GPUBenchmarkRunStatus | None:
         """Return the status to write, None where it is what the API server has."""
@@ -260,6 +326,9 @@ class BenchmarkReconciler:
             return None
         view = self._views[name]
         previous = record.status
+        if not view.run.attempts and previous.phase is RunPhase.PENDING:
+            # As the API server says by itself of a run that has not begun.
+            return None
         status = make_run_status(
             view.run,
             assignment.policy,
@@ -275,18 +344,17 @@ class BenchmarkReconciler:
         cleanup = assignment.benchmark.spec.execution.cleanup
         done = [
             job
-            for record in self._cache.runs.values()
+            for name, jobs in self._cache.jobs.items()
+            if jobs and (record := self._cache.runs.get(name)) is not None
             for job, state in finished_jobs(self._cache, record)
             if cleanup is Cleanup.ALWAYS
             or (cleanup is Cleanup.ON_SUCCESS and state is AttemptState.SUCCEEDED)
             or (state is AttemptState.FAILED and not has_ended(job, self._cache.pod_of(job)))
         ]
-        await asyncio.gather(*(self.children.delete_job(job) for job in done))
+        await together(self.children.delete_job(job) for job in done)
 
-    async def _tell(
-        self, assignment: Assignment, room: Room, obstacles: list[Obstacle]
-    ) -> list[Obstacle]:
-        """Write the benchmark's status; return all that stands in the way of runs."""
+    async def _tell(self, assignment: Assignment, room: Room, obstacles: list[Obstacle]) -> None:
+        """Write the benchmark's status, with all that stands in the way of runs."""
         assert self._cache.body is not None
         now = time.time()
         views = self._ordered(assignment)
@@ -300,39 +368,47 @@ class BenchmarkReconciler:
             pair
             for view in views
             if view.run.live is not None and view.run.live.state is AttemptState.PENDING
-            for pair in waiting_jobs(self._cache, self._cache.runs[view.run.name])
+            for pair in self._waiting_jobs(view.run.name)
         ]
         told = await self._circumstances.explain(waiting, now)
         await self._renew(assignment, [job for job, _ in waiting if job.uid in told], now)
         seen.append(await self._circumstances.missing_queue(assignment, waiting))
         seen += find_obstacles(waiting, told, now)
         seen.append(await self._circumstances.missing_baseline(assignment))
-        found = [obstacle for obstacle in seen if obstacle is not None]
+        self._obstacles = [obstacle for obstacle in seen if obstacle is not None]
         observation = Observation(
             summary=summarize(assignment.policy, [view.run for view in views], now),
             generation=assignment.generation,
-            obstacles=found,
+            obstacles=self._obstacles,
         )
         previous = read_status(self._cache.body)
         status = make_status(observation, previous, now)
         if is_worth_writing(status, previous):
             await self.children.write_status(status)
             await self._announcer.status_changed(self._cache.body, previous, status)
-        return found
 
-    def _seconds_to_wait(self, assignment: Assignment, *, has_obstacles: bool) -> float:
+    def _waiting_jobs(self, name: str) -> list[tuple[JobState, PodState | None]]:
+        record = self._cache.runs.get(name)
+        return [] if record is None else waiting_jobs(self._cache, record)
+
+    def _seconds_to_wait(self, assignment: Assignment) -> float:
         """Return when time alone will make something to do."""
         now = time.time()
         moments = [IDLE_SECONDS]
-        if has_obstacles:
+        if self._obstacles:
             moments.append(OBSTACLE_SECONDS)
         if assignment.runs.keys() - self._cache.runs.keys():
             moments.append(NAME_SECONDS)
+        if self._must_wait_for_others():
+            moments.append(LOOK_AGAIN_SECONDS)
+        if self._unwritten:
+            moments.append(SETTLE_SECONDS)
         for view in self._views.values():
             live = view.run.live
             if live is not None and live.state is AttemptState.PENDING:
                 moments.append(OBSTACLE_SECONDS)
             state = run_state(view.run, assignment.policy)
-            if state.phase is RunPhase.RETRYING and state.ready_at is not None:
+            # One that could have started waits for room, of which others tell.
+            if state.ready_at is not None and state.ready_at > self._decided_at:
                 moments.append(max(state.ready_at - now, 0.2))
         return min(moments)

@@ -34,6 +34,7 @@ class Plan:
     """How much of everything; the defaults are the bench, a person may ask for less."""
 
     parallelism: int = 64
+    calm_parallelism: int = 4
     yardstick_attempts: int = 250
     idle_seconds: float = 60
     many_runs: int = 10_000
@@ -50,8 +51,10 @@ class Report:
     ceiling: float = 0.0
     jobs_per_second: float = 0.0
     writes_per_second: float = 0.0
-    to_run_status: Latency | None = None
-    to_benchmark_status: Latency | None = None
+    busy: tuple[Latency, Latency] | None = None
+    """From a job's end to its run's status, and to the benchmark's, under full load."""
+    calm: tuple[Latency, Latency] | None = None
+    """The same with few jobs at a time."""
     megabytes: dict[int, float] = field(default_factory=dict)
     idle_share: float | None = None
     repeated: int = 0
@@ -81,6 +84,7 @@ class Scenario:
         self.operator.start()
         await self._warm_up()
         await self._measure_sweep()
+        await self._measure_calm_sweep()
         if "kill" in self._plan.stages:
             await self._kill_in_the_middle()
         if "many" in self._plan.stages:
@@ -125,7 +129,7 @@ class Scenario:
         writes = await count_writes(self._api) - before
         self._tell_rates(sweep)
         self._tell_writes(writes, len(sweep.recorded_at))
-        self._tell_latencies(sweep)
+        self.report.busy = self._tell_latencies(sweep)
         self.report.say(f"operator's CPU share over {seconds:.1f} s: {cpu / seconds:.0%} of a core")
         self.report.megabytes[1000] = self.operator.resident_megabytes
         self.report.say(f"operator after 1,000 runs: {self.report.megabytes[1000]:.0f} MB")
@@ -153,13 +157,22 @@ class Scenario:
             f"writes: {self.report.writes_per_second:.0f}/s, {share:.0%} of the yardstick"
         )
 
-    def _tell_latencies(self, sweep: Observation) -> None:
+    def _tell_latencies(self, sweep: Observation) -> tuple[Latency, Latency]:
         ends = {end["run"]: end["ended_at"] for end in read_ends(self._ends, sweep.benchmark)}
         to_run = Latency.between(ends, sweep.recorded_at)
         to_benchmark = Latency.between(ends, sweep.counted_at())
-        self.report.to_run_status, self.report.to_benchmark_status = to_run, to_benchmark
-        self.report.say(f"job's end to its run's status: {to_run}")
-        self.report.say(f"job's end to the benchmark's status that counts it: {to_benchmark}")
+        self.report.say(f"  job's end to its run's status: {to_run}")
+        self.report.say(f"  job's end to the benchmark's status that counts it: {to_benchmark}")
+        return to_run, to_benchmark
+
+    async def _measure_calm_sweep(self) -> None:
+        """See how soon the operator tells when the API server has time."""
+        matrix = {"seed": list(range(1, 21)), "epochs": list(range(1, 11))}
+        manifest = make_benchmark("calm", matrix, parallelism=self._plan.calm_parallelism)
+        calm = await self._complete(manifest, 200)
+        rate = sustained_rate(list(calm.recorded_at.values()))
+        self.report.say(f"{self._plan.calm_parallelism} at a time: {rate:.1f} jobs/s")
+        self.report.calm = self._tell_latencies(calm)
 
     async def _until_no_jobs(self, benchmark: str) -> None:
         selector = f"{OURS},gpubench.io/benchmark={benchmark}"

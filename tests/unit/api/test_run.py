@@ -54,7 +54,6 @@ RUN: dict[str, Any] = {
 def test_a_run_is_read_and_written() -> None:
     run = GPUBenchmarkRun.model_validate_json(json.dumps(RUN), strict=True)
     assert run.name == "demo-abcdefgh23-1"
-    assert run.status is not None
     assert run.status.phase is RunPhase.SUCCEEDED
     first, second = run.status.attempts
     assert first.failure is not None
@@ -64,10 +63,9 @@ def test_a_run_is_read_and_written() -> None:
     assert GPUBenchmarkRun.model_validate(run.to_manifest()) == run
 
 
-def test_a_new_run_has_no_status() -> None:
+def test_a_new_run_waits_without_anybody_having_written_so() -> None:
     run = GPUBenchmarkRun.model_validate({key: RUN[key] for key in ("metadata", "spec")})
-    assert run.status is None
-    assert "status" not in run.to_manifest()
+    assert (run.status.phase, run.status.attempt) == (RunPhase.PENDING, 0)
 
 
 def test_every_attempt_that_retries_allow_has_room() -> None:
