@@ -134,6 +134,7 @@ class BenchmarkReconciler:
             known = await asyncio.to_thread(read_assignment, body, self._settings)
             self._assignment = known
             self._views = {}
+            self._unwritten.clear()
             self._judged.clear()
         return known
 
