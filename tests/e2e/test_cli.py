@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 600
 TRAINED = {
     "workload": {
         "imageRecognition": {
-            "dataset": {"name": "digits", "trainImages": 640},
+            "dataset": {"name": "digits", "trainImages": 960},
             "imageSize": 32,
             "epochs": 1,
             "batchSize": 32,
@@ -179,7 +179,14 @@ def test_the_pulled_folder_gives_the_report_of_the_statuses(user: User) -> None:
     assert "2 attempts brought; 2 results are what the statuses say" in pulled.output
     report = [sys.executable, "-m", "gpubench", "report", "trained", "--output=results"]
     from_folder = subprocess.run(
-        report, cwd=user.folder, capture_output=True, text=True, check=True, timeout=120
+        report,
+        cwd=user.folder,
+        # As wide a terminal, or none, for both.
+        env=user.cluster.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert lines_of_tables(from_statuses.output) == lines_of_tables(from_folder.stdout)
     assert "2 of 2 runs are valid" in from_statuses.output
