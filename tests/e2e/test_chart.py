@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,9 @@ def release(own_cluster: Cluster, namespace: str) -> Iterator[Release]:
     yield a_release
     installed = own_cluster.helm("list", "--all", "--short", f"--namespace={namespace}")
     if installed.strip():
+        # Captured, so that a failure shows why the operator did not do what was expected.
+        with suppress(ClusterError):
+            print(own_cluster.kubectl("logs", f"deployment/{OPERATOR}", f"--namespace={namespace}"))
         own_cluster.helm("uninstall", a_release.name, f"--namespace={namespace}", "--no-hooks")
     for benchmark in own_cluster.kubectl("get", "gpub", "-o", "name", "-n", served).split():
         no_finalizers = '--patch={"metadata":{"finalizers":[]}}'
