@@ -12,6 +12,7 @@ from gpubench.lifecycle import ObservedAttempt
 
 ENDED = (AttemptState.SUCCEEDED, AttemptState.FAILED)
 MAX_SHOWN = 200
+A_MOMENT = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ def _ended(job: JobState, pod: PodState, point_hash: str, now: float) -> Attempt
     result, complaint = _read_result(job, pod, point_hash)
     # The node's clock may be ahead of ours, and a retry must not wait until we are there.
     ended_at = min(pod.ended_at or now, now)
-    started_at = min(pod.started_at or ended_at, ended_at)
+    # Containers tell whole seconds: one that ended within its first one has run nevertheless.
+    started_at = min(pod.started_at, ended_at - A_MOMENT) if pod.started_at else ended_at
     if result is not None and result.outcome is Outcome.SUCCEEDED:
         attempt = ObservedAttempt(
             job.attempt,

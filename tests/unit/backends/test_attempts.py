@@ -117,7 +117,15 @@ def test_clock_of_a_node_that_is_late_does_not_bring_the_deadline_forward() -> N
 def test_clock_of_a_node_that_is_early_does_not_put_off_the_retry() -> None:
     early = ran(1, start=NOW + 3600, end=NOW + 7200)
     attempt = observe(job_state(FAILED), pod_state(early, phase="Failed")).attempt
-    assert (attempt.started_at, attempt.ended_at) == (NOW, NOW)
+    assert attempt.ended_at == NOW
+    assert NOW - 1 < attempt.started_at < NOW
+
+
+def test_a_pod_that_ended_within_a_second_has_run() -> None:
+    attempt = observe(
+        job_state(FAILED), pod_state(ran(1, end=CREATED + 10), phase="Failed")
+    ).attempt
+    assert attempt.has_begun
 
 
 def test_success_is_what_its_message_proves() -> None:
