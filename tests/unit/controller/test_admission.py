@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpubench.controller.admission import find_refusal
@@ -12,7 +14,7 @@ DEFAULT = Images(image_recognition="registry.lab/gpubench/images:1")
 
 
 def refusal(
-    execution: dict[str, object], images: Images = DEFAULT, **settings: list[str]
+    execution: dict[str, Any], images: Images = DEFAULT, **settings: list[str]
 ) -> str | None:
     own = OperatorSettings(
         images=images,
