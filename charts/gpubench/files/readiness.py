@@ -1,4 +1,4 @@
-"""What `helm test` asks: is the operator ready, and may it read benchmarks?
+"""What `helm test` asks: whether the operator is ready, and whether it may read benchmarks.
 
 Uses only the standard library and the pod's environment, so that it runs in the operator's image as
 it is. The operator's address comes from the environment because a cluster need not have DNS.
