@@ -14,8 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gpubench.api.enums import AttemptState, Cleanup, RunPhase
-from gpubench.api.run import GPUBenchmarkRunStatus
+from gpubench.api.enums import AttemptState, Cleanup
 from gpubench.backends import BACKENDS, JobState, PodState
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
@@ -37,6 +36,7 @@ from gpubench.controller.observer import (
 from gpubench.controller.obstacles import find_obstacles, too_large
 from gpubench.controller.outdated import outdated_attempts
 from gpubench.controller.planning import Assignment, Rejection, read_assignment, read_status
+from gpubench.controller.run_statuses import SETTLE_SECONDS, RunStatuses
 from gpubench.controller.settings import OperatorSettings
 from gpubench.controller.together import together
 from gpubench.lifecycle import (
@@ -48,12 +48,10 @@ from gpubench.lifecycle import (
     decide,
     is_worth_writing,
     make_rejected_status,
-    make_run_status,
     make_status,
     run_state,
     summarize,
 )
-from gpubench.lifecycle.observed import LIVE_STATES
 
 IDLE_SECONDS = 60.0
 RECOUNT_SECONDS = 300.0
@@ -65,8 +63,6 @@ RENEWAL_SECONDS = 30.0
 NAME_SECONDS = 2.0
 """A run whose name another one still has is made again after this long."""
 LOOK_AGAIN_SECONDS = 1.0
-SETTLE_SECONDS = 1.0
-"""A run that starts or goes on is told of once it stays as it is for so long."""
 OTHERS_SECONDS = 60.0
 """For so long a benchmark waits to be told what others use, before it uses anything."""
 
@@ -96,11 +92,10 @@ class BenchmarkReconciler:
         self._announcer = announcer
         self._health = health
         self.children = Children(cache, client, self.namespace, self.name, self.uid)
+        self._statuses = RunStatuses(cache, self.children, announcer, self.namespace)
         self._circumstances = Circumstances(client, self.namespace)
         self._assignment: Assignment | Rejection | None = None
         self._views: dict[str, RunView] = {}
-        self._unwritten: dict[str, float] = {}
-        """Runs whose view may differ from their status, and since when."""
         self._judged: set[str] = set()
         """Uids of jobs that are as the present spec asks."""
         self._obstacles: list[Obstacle] = []
@@ -134,7 +129,7 @@ class BenchmarkReconciler:
             known = await asyncio.to_thread(read_assignment, body, self._settings)
             self._assignment = known
             self._views = {}
-            self._unwritten.clear()
+            self._statuses.forget_all()
             self._judged.clear()
         return known
 
@@ -186,11 +181,11 @@ class BenchmarkReconciler:
             self._set_view(name, self._view(assignment, name))
         for name in self._views.keys() - assignment.runs.keys():
             del self._views[name]
-            self._unwritten.pop(name, None)
+            self._statuses.forget(name)
 
     def _set_view(self, name: str, view: RunView) -> None:
         self._views[name] = view
-        self._unwritten.setdefault(name, time.time())
+        self._statuses.changed(name, time.time())
 
     def _view(self, assignment: Assignment, name: str) -> RunView:
         rules = assignment.benchmark.spec.results.acceptance
@@ -240,7 +235,9 @@ class BenchmarkReconciler:
     ) -> list[Obstacle]:
         """Record and start, side by side; return what kept some from being started."""
         # What has ended comes first: somebody waits for it.
-        records = [self._write_run(name) for name in self._worth_writing()]
+        now = time.time()
+        due = self._statuses.due(self._views, now)
+        records = [self._statuses.write(self._views[name], assignment, now) for name in due]
         results = await together([*records, *(self._start(assignment, s) for s in starts)])
         found = {obstacle.reason: obstacle for obstacle in results if obstacle is not None}
         return list(found.values())
@@ -292,53 +289,6 @@ class BenchmarkReconciler:
                 run = assignment.runs[job.run]
                 request = assignment.requests.build(run, job.run_uid, job.attempt)
                 await self.children.renew_job(backend, request, job)
-
-    def _worth_writing(self) -> list[str]:
-        """Return runs whose status is to be written; those that only go on may change again."""
-        now = time.time()
-        return [
-            name
-            for name, since in self._unwritten.items()
-            if now - since >= SETTLE_SECONDS or self._has_news(name)
-        ]
-
-    def _has_news(self, name: str) -> bool:
-        """Tell whether an attempt has ended that is not recorded, or none is alive."""
-        run, record = self._views[name].run, self._cache.runs.get(name)
-        if run.live is None or record is None:
-            return True
-        recorded = {a.number for a in record.status.attempts if a.state not in LIVE_STATES}
-        return any(a.number not in recorded for a in run.attempts if a is not run.live)
-
-    async def _write_run(self, name: str) -> None:
-        status = self._new_run_status(name)
-        record = self._cache.runs.get(name)
-        if status is not None and record is not None:
-            previous = record.status
-            await self.children.write_run_status(record, status)
-            await self._announcer.run_changed(self.namespace, record, previous, status)
-        self._unwritten.pop(name, None)
-
-    def _new_run_status(self, name: str) -> GPUBenchmarkRunStatus | None:
-        """Return the status to write, None where it is what the API server has."""
-        record = self._cache.runs.get(name)
-        assignment = self._assignment
-        if record is None or not isinstance(assignment, Assignment):
-            return None
-        view = self._views[name]
-        previous = record.status
-        if not view.run.attempts and previous.phase is RunPhase.PENDING:
-            # As the API server says by itself of a run that has not begun.
-            return None
-        status = make_run_status(
-            view.run,
-            assignment.policy,
-            view.result,
-            assignment.benchmark.spec.results.acceptance,
-            previous.conditions,
-            time.time(),
-        )
-        return None if status == previous else status
 
     async def _clean_up(self, assignment: Assignment) -> None:
         """Delete jobs of recorded attempts: those as the spec says, and all that still run."""
@@ -402,7 +352,7 @@ class BenchmarkReconciler:
             moments.append(NAME_SECONDS)
         if self._must_wait_for_others():
             moments.append(LOOK_AGAIN_SECONDS)
-        if self._unwritten:
+        if self._statuses.are_waiting:
             moments.append(SETTLE_SECONDS)
         for view in self._views.values():
             live = view.run.live
