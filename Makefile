@@ -10,7 +10,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo check static format unit test generate verify docs bench lock clean distclean \
+.PHONY: help venv demo check static format unit test generate verify docs bench bench-operator lock clean distclean \
 	cluster-up cluster-down cluster-status images chart
 
 help: ## Show this list
@@ -54,6 +54,9 @@ verify: generate ## Generate, then fail if that changed anything
 
 bench: venv ## Measure gpubench itself
 	$(BIN)/pytest tests/bench -s
+
+bench-operator: venv ## Measure only the operator, on an API server of its own (BENCH_ARGS=--help)
+	$(BIN)/python -m tests.bench.operator_scale $(BENCH_ARGS)
 
 cluster-up: venv ## Start a real Kubernetes here, or what of it does not run (root, Debian)
 	$(BIN)/python -m tests.e2e.cluster up $(CLUSTER_ARGS)

@@ -71,8 +71,13 @@ class OperatorProcess:
 
     @property
     def cpu_seconds(self) -> float:
-        times = psutil.Process(self.process.pid).cpu_times()
-        return float(times.user + times.system)
+        return cpu_seconds(self.process.pid)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process so far."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
 
 
 def prefer(nice: int, process_ids: Iterable[int]) -> None:

@@ -22,7 +22,7 @@ from tests.bench.operator_scale.observation import (
     read_ends,
     sustained_rate,
 )
-from tests.bench.operator_scale.programs import OperatorProcess, executing, prefer
+from tests.bench.operator_scale.programs import OperatorProcess, cpu_seconds, executing, prefer
 from tests.bench.operator_scale.sweeps import make_benchmark, make_finished_runs, make_node
 from tests.bench.operator_scale.writes import count_writes, measure_ceiling
 
@@ -72,6 +72,7 @@ class Scenario:
 
     def __init__(self, plan: Plan, plane: ControlPlane, api: Api, ends: Path) -> None:
         self._plan = plan
+        self._plane = plane
         self._api = api
         self._ends = ends
         settings = {"httpPort": _free_port(), "maxGpus": GPUS, "simulatedGpus": True}
@@ -105,6 +106,10 @@ class Scenario:
             f"yardstick: the API server takes {self.report.ceiling:.0f} writes/s of the same kinds"
         )
 
+    def _cpu_seconds(self) -> dict[str, float]:
+        programs = {name: cpu_seconds(self._plane.pid(name)) for name in PROGRAMS}
+        return {"operator": self.operator.cpu_seconds, **programs}
+
     async def _complete(
         self, manifest: Object, total: int, midway: Callable[[Observation], Any] | None = None
     ) -> Observation:
@@ -122,15 +127,20 @@ class Scenario:
     async def _measure_sweep(self) -> None:
         matrix = {"seed": list(range(1, 51)), "epochs": list(range(1, 21))}
         manifest = make_benchmark("sweep", matrix, parallelism=self._plan.parallelism)
-        before, cpu, started = await count_writes(self._api), self.operator.cpu_seconds, time.time()
+        before, cpu, started = await count_writes(self._api), self._cpu_seconds(), time.time()
         sweep = await self._complete(manifest, 1000)
-        seconds, cpu = time.time() - started, self.operator.cpu_seconds - cpu
+        seconds = time.time() - started
+        cpu = {name: after - cpu[name] for name, after in self._cpu_seconds().items()}
         await self._until_no_jobs("sweep")
         writes = await count_writes(self._api) - before
         self._tell_rates(sweep)
         self._tell_writes(writes, len(sweep.recorded_at))
         self.report.busy = self._tell_latencies(sweep)
-        self.report.say(f"operator's CPU share over {seconds:.1f} s: {cpu / seconds:.0%} of a core")
+        shares = ", ".join(
+            f"{name} {spent:.2f} ms a job ({spent / seconds:.0%} of a core)"
+            for name, spent in cpu.items()
+        )
+        self.report.say(f"processor time over {seconds:.1f} s: {shares}")
         self.report.megabytes[1000] = self.operator.resident_megabytes
         self.report.say(f"operator after 1,000 runs: {self.report.megabytes[1000]:.0f} MB")
 
@@ -210,8 +220,8 @@ class Scenario:
         self.operator.stop()
         left = len((await self._api.list(RUNS, OURS))[0])
         points = self._plan.many_runs - left
-        matrix = {"seed": list(range(1, 51)), "epochs": list(range(1, 51)), "gpus": [1, 2, 3, 4]}
-        matrix = {**matrix, "seed": list(range(1, points // 200 + 1))}
+        seeds = list(range(1, -(-points // 200) + 1))
+        matrix = {"seed": seeds, "epochs": list(range(1, 51)), "gpus": [1, 2, 3, 4]}
         manifest = make_benchmark("many", matrix, parallelism=1)
         made = await make_finished_runs(self._api, manifest)
         async with observing(self._api, "many") as observation:

@@ -15,7 +15,6 @@ from tests.bench.operator_scale.api import APPLY, JOBS, MERGE, PODS, RUNS, Api, 
 from tests.bench.operator_scale.executor import ended_job_status, ended_pod_status, make_pod
 
 READS = ("GET", "LIST", "WATCH", "WATCHLIST", "CONNECT")
-OPERATORS = ("gpubenchmarks", "gpubenchmarkruns", "pytorchjobs", "events", "leases")
 AT_ONCE = 32
 
 
