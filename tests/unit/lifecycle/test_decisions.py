@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gpubench.api.enums import FailureClass, Isolation
-from gpubench.lifecycle import Capacity, StartAttempt, StopAttempt, decide
+from gpubench.lifecycle import (
+    AttemptState,
+    Capacity,
+    ObservedAttempt,
+    Policy,
+    StartAttempt,
+    StopAttempt,
+    decide,
+)
 from gpubench.lifecycle.decisions import SUPERVISOR_GRACE_SECONDS
 from tests.unit.lifecycle.observations import failed, observed_run, policy, running, succeeded
 
@@ -80,3 +88,60 @@ def test_attempt_is_stopped_when_its_supervisor_overruns_the_deadline(
     now = 1000 + SUPERVISOR_GRACE_SECONDS + late
     decisions = decide(policy(), [observed_run(running(since=0.0))], Capacity(1), now)
     assert [type(d) for d in decisions] == ([StopAttempt] if stopped else [])
+
+
+def pending(*, queued: bool = False, message: str = "") -> ObservedAttempt:
+    return ObservedAttempt(1, AttemptState.PENDING, 100.0, message=message, queued=queued)
+
+
+STARTS_WITHIN = policy(start_timeout_seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "rules", "now", "stopped"),
+    [
+        (pending(), STARTS_WITHIN, 160.0, False),
+        (pending(), STARTS_WITHIN, 160.1, True),
+        (pending(queued=True), STARTS_WITHIN, 1e6, False),
+        (pending(), policy(), 1e6, False),
+        (running(since=100.0), STARTS_WITHIN, 200.0, False),
+    ],
+)
+def test_attempt_that_does_not_start_is_given_up_unless_a_queue_holds_it(
+    attempt: ObservedAttempt, rules: Policy, now: float, *, stopped: bool
+) -> None:
+    decisions = decide(rules, [observed_run(attempt)], Capacity(1), now)
+    assert [type(d) for d in decisions] == ([StopAttempt] if stopped else [])
+
+
+def test_attempt_that_did_not_start_says_what_it_waited_for() -> None:
+    runs = [observed_run(pending(message="Unschedulable: no GPUs"))]
+    (stop,) = decide(STARTS_WITHIN, runs, Capacity(1), 1000.0)
+    message = "not started after 60 s: Unschedulable: no GPUs"
+    assert stop == StopAttempt("run", 1, FailureClass.ENVIRONMENT, message)
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_pending_attempts_take_their_gpus(*, queued: bool) -> None:
+    runs = [observed_run(pending(queued=queued), gpus=3), observed_run(name="b", gpus=2)]
+    assert decide(policy(), runs, Capacity(4), 110.0) == ()
+    assert started(decide(policy(), runs, Capacity(5), 110.0)) == [("b", 1)]
+
+
+def test_suspended_benchmark_stops_what_is_pending() -> None:
+    (stop,) = decide(policy(suspended=True), [observed_run(pending())], Capacity(1), 110.0)
+    assert isinstance(stop, StopAttempt)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "names"), [(0, []), (1, ["a"]), (2, ["a", "c"]), (9, ["a", "c"])]
+)
+def test_exclusive_runs_take_a_node_each(nodes: int, names: list[str]) -> None:
+    rules = policy(isolation=Isolation.EXCLUSIVE_NODE)
+    found = started(decide(rules, WAITING, Capacity(4, nodes), 0.0))
+    assert [name for name, _ in found] == names
+
+
+def test_nodes_do_not_matter_to_shared_runs() -> None:
+    found = started(decide(policy(), WAITING, Capacity(7, nodes=1), 0.0))
+    assert [name for name, _ in found] == ["a", "b", "c"]
