@@ -219,6 +219,25 @@ def test_bad_input_is_told_in_time_and_ends_when_it_is_mended(
     assert [run.phase for run in benchmark.runs().values()] == ["Succeeded"]
 
 
+def test_a_training_operator_that_is_away_is_told(
+    cluster: Cluster, make_namespace: Callable[[], str]
+) -> None:
+    benchmark = BenchmarkOnCluster(cluster, make_namespace(), "no-webhook")
+    deployment = ("deployment/training-operator", "--namespace=kubeflow")
+    cluster.kubectl("scale", *deployment, "--replicas=0")
+    try:
+        cluster.kubectl("wait", "--for=jsonpath={.status.replicas}=0", *deployment)
+        benchmark.apply(instant_spec())
+        message = benchmark.wait_for_condition("Degraded", "BackendNotReady")
+        assert "does what runs PyTorchJobs run?" in message
+        assert benchmark.seconds_until("Degraded") <= TOLD_WITHIN_SECONDS
+    finally:
+        cluster.kubectl("scale", *deployment, "--replicas=1")
+        cluster.kubectl("rollout", "status", *deployment, "--timeout=90s")
+    benchmark.wait_for_phase("Completed")
+    assert [run.attempt for run in benchmark.runs().values()] == [1]
+
+
 def test_the_api_server_refuses_what_the_schema_can_know(
     cluster: Cluster, make_namespace: Callable[[], str]
 ) -> None:
