@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpubench.api.compact import CompactResult
+from gpubench.api.compact import CompactFailure, CompactResult
 from gpubench.api.enums import AttemptState, FailureClass, Outcome
 from gpubench.backends.pods import PodState
 from gpubench.backends.states import JobPhase, JobState
@@ -82,7 +82,7 @@ def _ended(job: JobState, pod: PodState, point_hash: str, now: float) -> Attempt
         )
         return AttemptOutcome(attempt, result)
     if result is not None and result.failure is not None:
-        failure, message = result.failure.failure_class, result.failure.message
+        failure, message = _failure_of(pod, result.failure)
     elif pod.failure is not None and (
         not pod.termination_message or pod.failure is FailureClass.ENVIRONMENT
     ):
@@ -93,6 +93,18 @@ def _ended(job: JobState, pod: PodState, point_hash: str, now: float) -> Attempt
         job.attempt, AttemptState.FAILED, started_at, ended_at, failure, message
     )
     return AttemptOutcome(attempt, result)
+
+
+def _failure_of(pod: PodState, told: CompactFailure) -> tuple[FailureClass, str]:
+    """Return why an attempt failed by its own word, and by the kubelet's where that knows more.
+
+    When the kernel kills one process of a pod for memory, its peers are stopped, and the supervisor
+    may see their end first; the kubelet is told of the kill.
+    """
+    out_of_memory = pod.failure is FailureClass.OUT_OF_MEMORY
+    if out_of_memory and told.failure_class in (FailureClass.KILLED, FailureClass.CRASH):
+        return FailureClass.OUT_OF_MEMORY, f"{pod.message} ({told.message})"
+    return told.failure_class, told.message
 
 
 def _read_result(job: JobState, pod: PodState, point_hash: str) -> tuple[CompactResult | None, str]:

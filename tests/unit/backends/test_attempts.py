@@ -146,6 +146,23 @@ def test_failure_is_told_by_its_message() -> None:
     assert outcome.result is not None
 
 
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        (FailureClass.KILLED, FailureClass.OUT_OF_MEMORY),
+        (FailureClass.CRASH, FailureClass.OUT_OF_MEMORY),
+        (FailureClass.TIMEOUT, FailureClass.TIMEOUT),
+    ],
+)
+def test_the_kubelet_knows_of_a_kill_for_memory_that_looked_like_another(
+    told: FailureClass, known: FailureClass
+) -> None:
+    container = ran(1, bad_result(failure=told).to_message(), reason="OOMKilled")
+    attempt = observe(job_state(), pod_state(container, phase="Failed")).attempt
+    assert attempt.failure is known
+    assert "it went wrong" in attempt.message
+
+
 GOOD = good_result().to_message()
 OTHER_POINT = good_result().model_copy(update={"point_hash": "bcdefghijk"}).to_message()
 OTHER_RUN = good_result().model_copy(update={"run": "demo-abcdefghij-2"}).to_message()
