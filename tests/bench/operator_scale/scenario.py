@@ -120,7 +120,7 @@ class Scenario:
             await observation.until(
                 "the end of the sweep",
                 lambda: observation.status.get("phase") == "Completed",
-                seconds=60 + total / 10,
+                seconds=60 + total / 4,
             )
             return observation
 
