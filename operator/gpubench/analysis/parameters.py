@@ -26,7 +26,7 @@ MODEL = "model"
 MAX_STEPS = "maxSteps"
 
 # How the dataset gets there is not what is trained: two points that differ in it alone are equal.
-NOT_COMPARED = frozenset({"dataset.volumeClaim", "dataset.download"})
+NOT_COMPARED = frozenset({"dataset.download"})
 
 TITLES = {
     GPUS: "GPUs",

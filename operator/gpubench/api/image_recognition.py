@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gpubench.api.base import ApiModel, DecimalString, DnsName, cel_rules
+from gpubench.api.base import ApiModel, DecimalString, cel_rules
 from gpubench.api.enums import (
     Casting,
     CompileMode,
@@ -66,8 +66,6 @@ class ImageDataset(ApiModel):
     default the folder you are in) on one machine. By default the dataset's own name."""
     download: Download = Download.IF_MISSING
     """Whether `mnist` may be fetched (checksums verified) where its folder is missing."""
-    volume_claim: DnsName | None = None
-    """PersistentVolumeClaim that holds the data root on a cluster; mounted read-only."""
     train_images: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
     """Train on the first N training images only."""
     test_images: Annotated[int, Field(ge=1, le=100_000_000)] | None = None

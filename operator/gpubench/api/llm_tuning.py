@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpubench.api.base import ApiModel, DecimalString, DnsName, cel_rules
+from gpubench.api.base import ApiModel, DecimalString, cel_rules
 from gpubench.api.enums import (
     ActivationCheckpointing,
     CompileMode,
@@ -37,8 +37,6 @@ class TextDataset(ApiModel):
     lengths, marked synthetic in the result."""
     path: DatasetPath | None = None
     """Folder of the dataset below the data root. By default the dataset's own name."""
-    volume_claim: DnsName | None = None
-    """PersistentVolumeClaim that holds the data root on a cluster; mounted read-only."""
 
 
 class Weights(ApiModel):
