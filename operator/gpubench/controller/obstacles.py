@@ -23,6 +23,8 @@ CONTAINER_REASONS = frozenset(
 )
 QUEUED_TOO_LONG_SECONDS = 20
 NO_POD_SECONDS = 10
+SCHEDULING_SECONDS = 10
+"""A pod may have to wait for the one before it to go, or for its volume to be bound."""
 
 
 def too_large(runs: Sequence[Run], largest: int | None, resource: str) -> Obstacle | None:
@@ -49,13 +51,15 @@ def find_obstacles(
     """
     found: dict[str, Obstacle] = {}
     for job, pod in waiting:
-        obstacle = _of_pod(pod) if pod is not None else _of_job(job, told.get(job.uid, ""), now)
+        obstacle = (
+            _of_pod(pod, now) if pod is not None else _of_job(job, told.get(job.uid, ""), now)
+        )
         if obstacle is not None:
             found.setdefault(obstacle.reason, obstacle)
     return list(found.values())
 
 
-def _of_pod(pod: PodState) -> Obstacle | None:
+def _of_pod(pod: PodState, now: float) -> Obstacle | None:
     if pod.state is not AttemptState.PENDING:
         return None
     where = f"pod {pod.name}"
@@ -67,7 +71,7 @@ def _of_pod(pod: PodState) -> Obstacle | None:
         )
     if pod.reason in CONTAINER_REASONS:
         return Obstacle("ContainerCannotStart", f"{where}: {pod.reason}: {pod.message}")
-    if pod.reason == "Unschedulable":
+    if pod.reason == "Unschedulable" and now - pod.created_at >= SCHEDULING_SECONDS:
         return _of_scheduler(where, pod.message)
     return None
 

@@ -116,3 +116,16 @@ def test_runs_that_no_node_can_hold(largest: int | None, *, told: bool) -> None:
         assert found.reason == "NotEnoughGPUs"
         assert f"offers {largest} nvidia.com/gpu" in found.message
         assert ("gpus 4 fit" if largest else "gpus 1, 2, 4 fit") in found.message
+
+
+def test_a_pod_may_wait_a_moment_for_the_one_before_it() -> None:
+    reason = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
+    }
+    waiting = [(job_state(), pod_state(phase="Pending", conditions=[reason]))]
+    assert find_obstacles(waiting, {}, CREATED + SCHEDULING_SECONDS - 1) == []
+    (obstacle,) = find_obstacles(waiting, {}, CREATED + SCHEDULING_SECONDS)
+    assert obstacle.reason == "Unschedulable"
