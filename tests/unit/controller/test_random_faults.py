@@ -65,7 +65,7 @@ PICK = st.integers(0, 100)
 SCRIPTS = st.builds(
     Script,
     fault=st.sampled_from(Fault),
-    at=st.integers(1, 25),
+    at=st.integers(1, 12),
     deliveries=st.lists(st.sampled_from(WATCHED), max_size=12).map(deque),
 )
 EDITS: dict[str, dict[str, Any]] = {
@@ -95,7 +95,7 @@ class SimulatedOperator:
     async def reconcile(self, script: Script) -> None:
         """Let every daemon do one round, as the handlers would."""
         self.client.follow(script)
-        for uid in list(self.watches.benchmarks):
+        for uid in list(self.watches.benchmarks)[:: -1 if script.at % 2 else 1]:
             cache = self.cluster.benchmark(uid)
             if uid not in self._daemons:
                 self._daemons[uid] = BenchmarkReconciler(
@@ -128,6 +128,7 @@ class OperatorOnACluster(RuleBasedStateMachine):
         self.loop.set_exception_handler(lambda *_: None)
         self.histories: dict[str, dict[int, dict[str, Any]]] = {}
         self.results: dict[str, dict[str, Any]] = {}
+        self.hung: set[str] = set()
         self.nodes = 0
         self.isolation = Isolation.SHARED
 
@@ -203,6 +204,18 @@ class OperatorOnACluster(RuleBasedStateMachine):
         self.loop.run_until_complete(asyncio.sleep(0))
         self.operator = SimulatedOperator(self.api, self.nodes)
 
+    @rule(script=SCRIPTS, edit=st.none() | st.sampled_from(sorted(EDITS)), pick=PICK)
+    def everything_goes_on(self, script: Script, edit: str | None, pick: int) -> None:
+        """Runs get as far as they do without misfortune, then one strikes."""
+        self.operator_works_undisturbed()
+        self.cluster_works()
+        self.pods_start()
+        self.operator_works_undisturbed()
+        if edit is not None:
+            self.somebody_edits(pick, edit)
+        self.operator.watches.deliver_all()
+        self.operator_works(script)
+
     @rule(kind=st.sampled_from(WATCHED), count=st.integers(1, 5))
     def watch_tells(self, kind: str, count: int) -> None:
         self.operator.watches.deliver(kind, count)
@@ -234,9 +247,20 @@ class OperatorOnACluster(RuleBasedStateMachine):
 
     @rule(pick=PICK, end=st.sampled_from(End))
     def pod_ends(self, pick: int, end: End) -> None:
-        alive = [pod for pod in self.api.of_kind(POD) if not is_over(pod)]
+        alive = self.pods_that_may_end()
         if alive:
             self.cluster.end_pod(alive[pick % len(alive)], end)
+
+    @rule(pick=PICK)
+    def pod_hangs(self, pick: int) -> None:
+        """It does not end but by deletion."""
+        pod = self.pick(POD, pick)
+        if pod is not None:
+            self.hung.add(pod["metadata"]["uid"])
+
+    def pods_that_may_end(self) -> list[Object]:
+        pods = self.api.of_kind(POD)
+        return [p for p in pods if not is_over(p) and p["metadata"]["uid"] not in self.hung]
 
     # What people do.
 
@@ -334,9 +358,8 @@ class OperatorOnACluster(RuleBasedStateMachine):
             self.operator_works_undisturbed()
             self.cluster_works()
             self.pods_start()
-            for pod in self.api.of_kind(POD):
-                if not is_over(pod):
-                    self.cluster.end_pod(pod, End.SUCCESS)
+            for pod in self.pods_that_may_end():
+                self.cluster.end_pod(pod, End.SUCCESS)
             self.cluster_works()
             self.pods_that_were_deleted_are_gone()
             self.laws_hold()
@@ -410,6 +433,6 @@ def check_run(run: GPUBenchmarkRunStatus, phase: BenchmarkPhase) -> None:
 
 
 OperatorOnACluster.TestCase.settings = settings(
-    max_examples=EXAMPLES, stateful_step_count=40, deadline=None
+    max_examples=EXAMPLES, stateful_step_count=50, deadline=None
 )
 TestRandomFaults = OperatorOnACluster.TestCase
