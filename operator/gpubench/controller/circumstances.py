@@ -22,23 +22,26 @@ class Circumstances:
     def __init__(self, client: KubernetesClient, namespace: str) -> None:
         self._client = client
         self._namespace = namespace
+        self._told: dict[str, str] = {}
 
     async def explain(self, waiting: Waiting, now: float) -> dict[str, str]:
         """Return, by uid, what was told last of jobs that should have a pod and have none."""
         jobs = [job for job, pod in waiting if is_overdue_without_pod(job, pod, now)]
-        told = {}
-        for job in sorted(jobs, key=lambda job: job.created_at)[:MOST_ASKED_FOR]:
-            selector = f"involvedObject.uid={job.uid},type=Warning"
-            events = [
-                event
-                async for event in self._client.list(
-                    EVENTS, self._namespace, field_selector=selector
-                )
-            ]
-            if events:
-                latest = max(events, key=lambda event: event.get("lastTimestamp") or "")
-                told[job.uid] = str(latest.get("message") or latest["reason"])
-        return told
+        asked = sorted(jobs, key=lambda job: job.created_at)[:MOST_ASKED_FOR]
+        heard = {job.name: await self._last_warning(job) for job in asked}
+        # One that was just made anew was told nothing of yet.
+        told = {job.name: heard.get(job.name) or self._told.get(job.name, "") for job in jobs}
+        self._told = {name: text for name, text in told.items() if text}
+        return {job.uid: self._told[job.name] for job in jobs if job.name in self._told}
+
+    async def _last_warning(self, job: JobState) -> str:
+        selector = f"involvedObject.uid={job.uid},type=Warning"
+        events = [
+            event
+            async for event in self._client.list(EVENTS, self._namespace, field_selector=selector)
+        ]
+        latest = max(events, key=lambda event: event.get("lastTimestamp") or "", default={})
+        return str(latest.get("message") or latest.get("reason") or "")
 
     async def missing_queue(self, assignment: Assignment, waiting: Waiting) -> Obstacle | None:
         """Tell of a queue that nobody will admit jobs from."""

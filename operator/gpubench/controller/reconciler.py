@@ -101,6 +101,7 @@ class BenchmarkReconciler:
         self._obstacles: list[Obstacle] = []
         self._recounted_at = 0.0
         self._decided_at = 0.0
+        self._has_held = False
         self._began_at = time.time()
 
     async def reconcile(self) -> float:
@@ -216,6 +217,7 @@ class BenchmarkReconciler:
         views = self._ordered(assignment)
         runs = [view.run for view in views]
         held = {view.run.name: view.run.gpus for view in views if self._runs_on(view)}
+        self._has_held = bool(held)
         free = Capacity(capacity.gpus - sum(held.values()), capacity.nodes - len(held))
         self._decided_at = time.time()
         decisions = decide(assignment.policy, runs, free, self._decided_at)
@@ -303,6 +305,9 @@ class BenchmarkReconciler:
             or (state is AttemptState.FAILED and not has_ended(job, self._cache.pod_of(job)))
         ]
         await together(self.children.delete_job(job) for job in done)
+        if done and self._has_held:
+            # Their runs may start again, and nothing else will tell.
+            self._cache.wake.set()
 
     async def _tell(self, assignment: Assignment, room: Room, obstacles: list[Obstacle]) -> None:
         """Write the benchmark's status, with all that stands in the way of runs."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpubench.backends import JobState, PodState, read_pod
 from gpubench.controller.obstacles import (
     NO_POD_SECONDS,
     QUEUED_TOO_LONG_SECONDS,
+    SCHEDULING_SECONDS,
     find_obstacles,
     too_large,
 )
@@ -21,7 +24,7 @@ LATER = CREATED + 60
 def real(name: str) -> PodState:
     state = read_pod(REAL_PODS[name])
     assert state is not None
-    return state
+    return replace(state, created_at=CREATED)
 
 
 def reasons(job: JobState, pod: PodState | None, now: float = LATER, told: str = "") -> list[str]:
