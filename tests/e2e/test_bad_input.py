@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.benchmarks import BenchmarkOnCluster, Object, instant_spec, new_namespaces
 from tests.e2e.cluster import Cluster, ClusterError
+from tests.e2e.cluster.commands import wait_until
 from tests.e2e.cluster.layout import GPUS
 from tests.e2e.instant_image import (
     INSTANT_IMAGE,
@@ -226,7 +227,8 @@ def test_a_training_operator_that_is_away_is_told(
     deployment = ("deployment/training-operator", "--namespace=kubeflow")
     cluster.kubectl("scale", *deployment, "--replicas=0")
     try:
-        cluster.kubectl("wait", "--for=jsonpath={.status.replicas}=0", *deployment)
+        replicas = ("get", *deployment, "--output=jsonpath={.status.replicas}")
+        wait_until("its end", lambda: not cluster.kubectl(*replicas), timeout=60)
         benchmark.apply(instant_spec())
         message = benchmark.wait_for_condition("Degraded", "BackendNotReady")
         assert "does what runs PyTorchJobs run?" in message
