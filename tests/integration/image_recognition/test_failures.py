@@ -181,12 +181,15 @@ def test_a_killed_rank_ends_the_others_by_itself(tmp_path: Path) -> None:
 def test_nothing_is_left_when_something_is_killed(tmp_path: Path, victim: str) -> None:
     command = torchrun_command(tmp_path, image_spec(gpus=2, workers=1, **ENDLESS))
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as torchrun:
-        root = psutil.Process(torchrun.pid)
-        assert eventually(lambda: trains(tmp_path), 120)
-        ranks = root.children()
-        family = root.children(recursive=True)
-        assert len(ranks) == 2
-        assert len(family) >= 4  # a loading worker each
-        (root if victim == "torchrun" else ranks[1]).send_signal(signal.SIGKILL)
-        assert eventually(lambda: all(map(is_gone, family)), 20)
-        assert torchrun.wait(20) != 0
+        try:
+            root = psutil.Process(torchrun.pid)
+            assert eventually(lambda: trains(tmp_path) or torchrun.poll() is not None, 400)
+            ranks = root.children()
+            family = root.children(recursive=True)
+            assert len(ranks) == 2
+            assert len(family) >= 4  # a loading worker each
+            (root if victim == "torchrun" else ranks[1]).send_signal(signal.SIGKILL)
+            assert eventually(lambda: all(map(is_gone, family)), 20)
+            assert torchrun.wait(20) != 0
+        finally:
+            torchrun.kill()  # the training would never end by itself
