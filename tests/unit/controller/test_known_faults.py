@@ -66,7 +66,7 @@ def test_operator_dies_while_it_stops_attempts(
     history: OperatorOnACluster, fault: Fault, at: int
 ) -> None:
     """What is given up may run on for a while, and nothing may be started beside it."""
-    begin(history)
+    begin(history, nodes=2)
     history.clock.now += 4000
     history.operator_works(Script(fault, at))
     history.laws_hold()
@@ -78,14 +78,12 @@ def test_operator_dies_while_it_stops_attempts(
 def test_operator_that_starts_again_knows_first_what_others_use(
     history: OperatorOnACluster, order: int
 ) -> None:
-    begin(history, benchmarks=2)
-    small = next(job for job in history.api.of_kind(JOB) if gpus_of(job) == 1)
-    pod = history.api.objects[POD, f"{small['metadata']['name']}-master-0"]
-    history.cluster.end_pod(pod, End.SUCCESS)
+    begin(history, benchmarks=2, backoff=10)
+    for pod in history.api.of_kind(POD):
+        history.cluster.end_pod(pod, End.FAILURE)
     work(history, 2)
-    alive = history.live_jobs()
-    assert sum(gpus_of(job) for job in alive) == 4
-    history.somebody_edits(0, "more")
+    assert [gpus_of(job) for job in history.live_jobs()] == [3, 1], "the other one's turn"
+    history.clock.now += 20
     history.operator_is_killed()
     history.operator.watches.deliver_all()
     for _ in range(3):
