@@ -292,6 +292,7 @@ class OperatorOnACluster(RuleBasedStateMachine):
         """No attempt is made again, and none of a run that has its result."""
         if item["kind"] != JOB:
             return
+        self.check_jobs([*self.live_jobs(), item])
         for run in self.api.of_kind(RUN):
             if run["metadata"]["uid"] == owner_uid(item):
                 attempts = status_of(run).attempts
@@ -318,13 +319,16 @@ class OperatorOnACluster(RuleBasedStateMachine):
 
     @invariant()
     def laws_hold(self) -> None:
-        jobs = self.live_jobs()
+        self.check_jobs(self.live_jobs())
+        self.check_records()
+
+    def check_jobs(self, jobs: list[Object]) -> None:
+        """No run has two, and all fit on the nodes."""
         alive = Counter(owner_uid(job) for job in jobs)
         assert all(count == 1 for count in alive.values()), "two live attempts of a run"
         assert sum(gpus_of(job) for job in jobs) <= GPUS_PER_NODE * self.nodes
         if self.isolation is Isolation.EXCLUSIVE_NODE:
             assert len(jobs) <= self.nodes
-        self.check_records()
 
     def check_records(self) -> None:
         """What was recorded of a run stays."""
