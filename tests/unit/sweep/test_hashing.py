@@ -20,9 +20,7 @@ from gpubench.sweep.hashing import DECIMAL_FIELDS, canonical_decimal, text_hash
 from tests.unit.api.structural import walk
 from tests.unit.sweep.sweeps import IMAGE, LLM, benchmark
 
-IMAGE_BASE: dict[str, Any] = {
-    "imageRecognition": {"precision": "BF16", "dataset": {"path": "a"}}
-}
+IMAGE_BASE: dict[str, Any] = {"imageRecognition": {"precision": "BF16", "dataset": {"path": "a"}}}
 # Mode Whole minds no window, so each field can be changed on its own.
 NSYS_BASE: dict[str, Any] = {"mode": "Whole", "durationSeconds": 5, "delaySeconds": 1}
 
