@@ -242,6 +242,12 @@ class BenchmarkReconciler:
         records = [self._statuses.write(self._views[name], assignment, now) for name in due]
         results = await together([*records, *(self._start(assignment, s) for s in starts)])
         found = {obstacle.reason: obstacle for obstacle in results if obstacle is not None}
+        if found:
+            # What could not be started uses nothing. Others find that out by themselves: woken, two
+            # that cannot start would wake each other for ever.
+            views = self._ordered(assignment)
+            using = [v.run.gpus for v in views if v.run.live is not None or self._runs_on(v)]
+            self._cluster.usage[self.uid] = self._usage(assignment, using)
         return list(found.values())
 
     def _ordered(self, assignment: Assignment) -> list[RunView]:
@@ -261,14 +267,17 @@ class BenchmarkReconciler:
     def _publish_usage(self, assignment: Assignment, sizes: Sequence[int]) -> None:
         """Tell the other benchmarks what this one uses, before anything is awaited."""
         before = self._cluster.usage.get(self.uid)
-        self._cluster.usage[self.uid] = Usage(
+        self._cluster.usage[self.uid] = self._usage(assignment, sizes)
+        if before is not None and sum(sizes) < before.slots:
+            self._cluster.wake_all()
+
+    def _usage(self, assignment: Assignment, sizes: Sequence[int]) -> Usage:
+        return Usage(
             resource=assignment.demand.resource,
             slots=sum(sizes),
             runs=len(sizes),
             exclusive=assignment.demand.isolation == "ExclusiveNode",
         )
-        if before is not None and sum(sizes) < before.slots:
-            self._cluster.wake_all()
 
     async def _start(self, assignment: Assignment, start: StartAttempt) -> Obstacle | None:
         record = self._cache.runs.get(start.run)
@@ -364,7 +373,9 @@ class BenchmarkReconciler:
             if live is not None and live.state is AttemptState.PENDING:
                 moments.append(OBSTACLE_SECONDS)
             state = run_state(view.run, assignment.policy)
-            # One that could have started waits for room, of which others tell.
             if state.ready_at is not None and state.ready_at > self._decided_at:
                 moments.append(max(state.ready_at - now, 0.2))
+            elif state.ready_at is not None:
+                # It waits for room, of which others mostly tell.
+                moments.append(OBSTACLE_SECONDS)
         return min(moments)
