@@ -29,7 +29,8 @@ from tests.e2e.volumes import make_claim
 TOLD_WITHIN_SECONDS = 30
 MISSING_IMAGE = f"localhost/gpubench-not-there:{secrets.token_hex(4)}"
 ENOUGH_GPUS = 7
-"""One for each case whose pod waits while it holds a GPU, and fewer than `gpus` takes at most."""
+"""One for each case that holds a GPU while it waits (two hold processors), and fewer than a run may
+ask for."""
 SETTINGS = {
     "images": {"imageRecognition": INSTANT_IMAGE},
     "allowedImages": [MISSING_IMAGE],
@@ -104,7 +105,10 @@ CASES = {
         spec={"results": {"volumeClaim": "never"}},
     ),
     "image": BadInput(
-        "ImagePullFailed", "execution.image", load_the_image, execution={"image": MISSING_IMAGE}
+        "ImagePullFailed",
+        "execution.image",
+        load_the_image,
+        execution={"image": MISSING_IMAGE, "device": "CPU"},
     ),
     "image-not-allowed": BadInput(
         "ImageNotAllowed",
@@ -147,7 +151,13 @@ CASES = {
         delete("quota/small"),
         around=(quota(requests_gpus="0"),),
     ),
-    "limits": BadInput("LimitRangeViolated", "16Mi", delete("limitrange/small"), around=(LIMITS,)),
+    "limits": BadInput(
+        "LimitRangeViolated",
+        "16Mi",
+        delete("limitrange/small"),
+        execution={"device": "CPU"},
+        around=(LIMITS,),
+    ),
     "backend": BadInput(
         "BackendMissing",
         "execution.backend",
