@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ def ensure_product_image(name: str, layout: Layout | None = None) -> str:
             "TAG": TAG,
         }
         script = REPOSITORY / "images" / "build.sh"
-        print(run(script, name, environment=os.environ | variables, timeout=COLD_SECONDS))
+        with tempfile.TemporaryDirectory(dir=layout.image_store) as scratch:
+            environment = os.environ | variables | {"TMPDIR": scratch}
+            print(run(script, name, environment=environment, timeout=COLD_SECONDS))
     load(image, layout)
     return image
 

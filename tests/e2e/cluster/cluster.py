@@ -170,6 +170,7 @@ def down(layout: Layout, *, purge: bool = False) -> None:
         builder = images.builder(layout)
         if builder is None:
             node.unmount_below(layout.image_store)
+            images.remove_leftovers(layout)
         elif purge:
             raise ClusterError(f"process {builder} still builds an image in {layout.image_store}")
         if purge:

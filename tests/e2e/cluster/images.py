@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -77,15 +78,17 @@ def build_and_load(
             if Path(path).exists()
             for part in ("--volume", f"{path}:{path}:ro")
         ]
-        run(
-            *_buildah(layout),
-            *("build", "--pull-never", "--isolation", "chroot", "--format", "oci"),
-            *("--file", dockerfile, "--tag", tag, "--label", f"{INPUTS}={made_from}"),
-            *values,
-            *mounts,
-            folder,
-            timeout=timeout,
-        )
+        with tempfile.TemporaryDirectory(dir=layout.image_store) as scratch:
+            run(
+                *_buildah(layout),
+                *("build", "--pull-never", "--isolation", "chroot", "--format", "oci"),
+                *("--file", dockerfile, "--tag", tag, "--label", f"{INPUTS}={made_from}"),
+                *values,
+                *mounts,
+                folder,
+                environment=os.environ | {"TMPDIR": scratch},
+                timeout=timeout,
+            )
         # The image that had the tag before lost its name, and would keep its gigabytes.
         run(*_buildah(layout), "rmi", "--prune")
     load(tag, layout)
@@ -104,7 +107,9 @@ def load(image: str | Path, layout: Layout | None = None) -> None:
     with tempfile.TemporaryDirectory(dir=layout.image_store) as folder:
         archive = Path(folder, "image.tar")
         target = f"oci-archive:{archive}:{image}"
-        run(*_buildah(layout), "push", "--quiet", image, target, timeout=900)
+        environment = os.environ | {"TMPDIR": folder}
+        push = (*_buildah(layout), "push", "--quiet", image, target)
+        run(*push, environment=environment, timeout=900)
         run(*ctr(layout), "images", "import", archive, timeout=900)
     run(*ctr(layout), "images", "label", image, f"{INPUTS}={inputs}")
 
@@ -126,6 +131,12 @@ def load_program(program: Path, image: str, path: str, layout: Layout) -> str:
 def load_pause(layout: Layout) -> None:
     """The image that holds each pod's namespaces open."""
     load_program(layout.binaries / "pause", PAUSE_IMAGE, "/pause", layout)
+
+
+def remove_leftovers(layout: Layout) -> None:
+    """Take away what was being written when a build or a load was killed: gigabytes."""
+    for folder in layout.image_store.glob(f"{tempfile.gettempprefix()}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def builder(layout: Layout) -> int | None:
