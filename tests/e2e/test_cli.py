@@ -273,7 +273,11 @@ def test_the_list_has_every_benchmark_of_the_namespace(user: User) -> None:
 def test_what_keeps_runs_from_starting_is_told_while_it_is_followed(user: User) -> None:
     spec = quick_spec() | {"results": {"volumeClaim": "later"}}
     process = user.start("run", user.write("blocked", spec))
-    time.sleep(15)
+    where = ("gpub/blocked", f"--namespace={user.namespace}")
+    user.cluster.kubectl("wait", *where, "--for=create", "--timeout=60s")
+    blocked = BenchmarkOnCluster(user.cluster, user.namespace, "blocked")
+    blocked.wait_for_condition("Degraded", "VolumeClaimMissing")
+    time.sleep(10)  # the command looks every few seconds
     make_claim(user.cluster, user.namespace, "later")
     output, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert "later" in output.split("The run is valid")[0], output

@@ -56,7 +56,7 @@ from gpubench.lifecycle import (
 IDLE_SECONDS = 60.0
 RECOUNT_SECONDS = 300.0
 """After this long everything is looked at again, whether anything was heard or not."""
-OBSTACLE_SECONDS = 10.0
+OBSTACLE_SECONDS = 5.0
 """What could not be started is tried again after this long."""
 RENEWAL_SECONDS = 30.0
 """A job that was refused a pod is made anew after this long."""
