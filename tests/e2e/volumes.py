@@ -47,6 +47,8 @@ def make_claim(cluster: Cluster, namespace: str, name: str, folder: Path | None 
     ]
     for manifest in manifests:
         cluster.apply(json.dumps(manifest))
+    where = (f"persistentvolumeclaim/{name}", f"--namespace={namespace}")
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", *where, "--timeout=60s")
 
 
 def forget_volumes(cluster: Cluster, namespaces: list[str]) -> None:
