@@ -17,8 +17,14 @@ LARGEST_DIFFERENCE = 0.005
 def test_mnist_reaches_98_percent_with_any_number_of_ranks(tmp_path: Path) -> None:
     accuracies = []
     for gpus in (1, 2):
+        # At the default rate, 0.001, the last epoch wavers between 97.8 and 98.1 %.
         spec = mnist_spec(
-            gpus=gpus, batchSize=64, epochs=3, strategy="DDP-DS", memoryFormat="ChannelsLast"
+            gpus=gpus,
+            batchSize=64,
+            epochs=3,
+            learningRate="0.0005",
+            strategy="DDP-DS",
+            memoryFormat="ChannelsLast",
         )
         report = train(tmp_path / str(gpus), spec).reports[0]
         assert report.quality is not None
