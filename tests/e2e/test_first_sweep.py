@@ -190,5 +190,6 @@ def test_the_report_is_that_of_the_pulled_results(sweep: Sweep, tmp_path: Path) 
 
 
 def tables(report: str) -> list[str]:
-    """Return the lines of a report's tables, without the paths of what it wrote."""
-    return [line.rstrip() for line in report.splitlines() if not line.startswith("/")]
+    """Return the lines of a report, without the paths of what it wrote."""
+    lines = [line.rstrip() for line in report.splitlines()]
+    return [line for line in lines if not line.startswith(("/", "results/"))]
