@@ -62,7 +62,7 @@ class OperatorProcess:
     def _launch(self) -> subprocess.Popen[bytes]:
         environment = self.cluster.environment() | {
             "POD_NAME": "operator-of-the-tests",
-            "POD_NAMESPACE": NAMESPACE,
+            "POD_NAMESPACE": self._namespace,
         }
         with self.log.open("ab") as log:
             return subprocess.Popen(
