@@ -35,9 +35,6 @@
 
 {{/* What it may do in the cluster as a whole, where it serves all namespaces. */}}
 {{- define "gpubench.rules.cluster" -}}
-- apiGroups: [""]
-  resources: [namespaces]
-  verbs: [list, watch]
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
   verbs: [list, watch]

@@ -81,10 +81,7 @@ def test_it_may_do_the_same_in_a_namespace_as_everywhere() -> None:
     everywhere = rights_of(render(), ACCOUNT)
     limited = rights_of(render(LIMITED), ACCOUNT)
     assert limited < everywhere
-    assert {resource for _, _, resource in everywhere - limited} == {
-        "customresourcedefinitions",
-        "namespaces",
-    }
+    assert {resource for _, _, resource in everywhere - limited} == {"customresourcedefinitions"}
 
 
 def test_the_lease_is_the_only_thing_that_it_may_write_in_its_own_namespace() -> None:
