@@ -174,6 +174,15 @@ CASES = {
 }
 
 
+def wait_until_counted(benchmark: BenchmarkOnCluster) -> None:
+    """Until then admission refuses because it knows nothing (QuotaUnknown), and says no number."""
+    read = ("get", "resourcequotas", f"--namespace={benchmark.namespace}")
+    counted = "--output=jsonpath={.items[*].status.hard}"
+    wait_until(
+        "the quota's count", lambda: benchmark.cluster.kubectl(*read, counted).strip(), timeout=90
+    )
+
+
 @pytest.fixture(scope="module")
 def operator(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
@@ -203,6 +212,8 @@ def applied(cluster: Cluster, make_namespace: Callable[[], str]) -> dict[str, Be
         for thing in case.around:
             manifest = json.dumps({"apiVersion": "v1", **thing})
             cluster.apply(manifest, f"--namespace={benchmark.namespace}")
+            if thing["kind"] == "ResourceQuota":
+                wait_until_counted(benchmark)
         benchmark.apply(instant_spec(**case.execution) | case.spec)
         benchmarks[name] = benchmark
     return benchmarks

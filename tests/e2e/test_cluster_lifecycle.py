@@ -118,10 +118,11 @@ def test_up_mends_what_was_killed_and_keeps_the_rest(elsewhere: Elsewhere) -> No
     assert elsewhere.kubectl("get", "namespace", "precious", "-o", "name").strip()
 
 
-def test_a_second_one_on_the_same_network_is_refused(own_cluster: Cluster, tmp_path: Path) -> None:
-    command = ("env", f"--chdir={ROOT}", f"GPUBENCH_CLUSTER_DIR={tmp_path / 'second'}")
-    with pytest.raises(ClusterError, match="take that one down first"):
-        run(*command, sys.executable, "-m", "tests.e2e.cluster", "up")
+def test_a_second_one_on_the_same_network_is_refused(own_cluster: Cluster) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        command = ("env", f"--chdir={ROOT}", f"GPUBENCH_CLUSTER_DIR={folder}")
+        with pytest.raises(ClusterError, match="take that one down first"):
+            run(*command, sys.executable, "-m", "tests.e2e.cluster", "up")
     assert own_cluster.kubectl("get", "--raw=/readyz") == "ok"
 
 

@@ -111,6 +111,7 @@ def _of_job(job: JobState, told: str, now: float) -> Obstacle | None:
 
 REFUSALS = {
     "exceeded quota": ("QuotaExceeded", "raise the quota, or free what it counts"),
+    "status unknown for quota": ("QuotaUnknown", "Kubernetes has not counted what it limits yet"),
     " usage per ": ("LimitRangeViolated", "set execution.resources within the LimitRange"),
     "violates PodSecurity": ("PodSecurityViolated", "let the namespace admit restricted pods"),
 }

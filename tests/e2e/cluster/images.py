@@ -99,7 +99,7 @@ def load(image: str | Path, layout: Layout | None = None) -> None:
     """Bring an image to the node: a name that buildah knows, or an OCI archive."""
     layout = layout or Layout.of_environment()
     if isinstance(image, Path):
-        run(*ctr(layout), "images", "import", image, timeout=900)
+        _import(layout, image)
         return
     inputs = _inputs(layout, image) or ""
     if inputs and f"{INPUTS}={inputs}" in _label_on_the_node(layout, image):
@@ -110,8 +110,23 @@ def load(image: str | Path, layout: Layout | None = None) -> None:
         environment = os.environ | {"TMPDIR": folder}
         push = (*_buildah(layout), "push", "--quiet", image, target)
         run(*push, environment=environment, timeout=900)
-        run(*ctr(layout), "images", "import", archive, timeout=900)
+        _import(layout, archive)
     run(*ctr(layout), "images", "label", image, f"{INPUTS}={inputs}")
+
+
+def _import(layout: Layout, archive: Path) -> None:
+    """Bring an archive's image to the node.
+
+    Where it replaces an image of the same name, containerd collects that one's layers meanwhile,
+    and with them now and then one that the new image was to stand on: the second try brings it.
+    """
+    command = (*ctr(layout), "images", "import", archive)
+    try:
+        run(*command, timeout=900)
+    except ClusterError as error:
+        if "does not exist: not found" not in str(error):
+            raise
+        run(*command, timeout=900)
 
 
 def load_program(program: Path, image: str, path: str, layout: Layout) -> str:

@@ -75,6 +75,7 @@ def test_job_whose_pod_does_not_come(waited: float, found: list[str]) -> None:
     ("told", "found"),
     [
         ('pods "x" is forbidden: exceeded quota: gpus, requested: 4', "QuotaExceeded"),
+        ('pytorchjobs "x" is forbidden: status unknown for quota: small', "QuotaUnknown"),
         ("maximum memory usage per Pod is 2Gi, but limit is 64Gi", "LimitRangeViolated"),
         ('pods "x" is forbidden: violates PodSecurity "restricted:latest"', "PodSecurityViolated"),
         ("something else", "NoPod"),
