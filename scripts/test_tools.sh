@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the tests use beside Python: Chromium, which opens the report, and a Kubernetes of their own,
-# built from pinned sources (once about a quarter of an hour; the cache is outside the checkout).
+# What the tests use beside Python: Chromium, which opens the report, Nsight Systems, and a Kubernetes
+# of their own, built from pinned sources (once about a quarter of an hour). Caches are outside the
+# checkout.
 # In CI (CI=true) what is missing is installed, and what cannot be is a failure; on a user's machine
 # the tests that want it are skipped and say so.
 set -euo pipefail
@@ -18,6 +19,12 @@ ensure_chromium() {
     apt-get install -qq --no-install-recommends chromium >/dev/null
 }
 
+ensure_nsys() {
+    scripts/fetch_nsys.sh >/dev/null && return 0
+    [[ ${CI:-} != true ]] || return 1
+    echo "tests: no Nsight Systems, so the tests that profile are skipped"
+}
+
 ensure_kubernetes() {
     if [[ -n ${KUBECONFIG:-} ]]; then
         echo "tests: the tests on a cluster use $KUBECONFIG"
@@ -27,4 +34,5 @@ ensure_kubernetes() {
 }
 
 ensure_chromium
+ensure_nsys
 ensure_kubernetes
