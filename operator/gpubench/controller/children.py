@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from gpubench.api.base import API_GROUP_VERSION
@@ -43,6 +43,9 @@ FORBIDDEN = 403
 REFUSED = (400, 422)
 
 logger = logging.getLogger(__name__)
+
+Doubt = JobState | tuple[str, int]
+"""A job whose pod is looked for, or the run and attempt of a job that is."""
 
 
 class Children:
@@ -198,20 +201,36 @@ class Children:
             return
         self._cache.set_own_status(written)
 
-    async def resolve_doubts(self, names: Iterable[str]) -> None:
+    async def resolve_doubts(self, names: Collection[str]) -> None:
         """Ask the API server where what we heard does not fit together.
 
         Jobs and pods come by different watches, and a watch may be late: before an attempt is
         given up because its job or pod is gone, it is looked for.
+
+        While the answer is awaited more is heard, so that what fitted together may not do so any
+        more; afterwards there is no doubt that was not asked about.
         """
-        for name in names:
-            record = self._cache.runs.get(name)
-            if record is None:
-                continue
-            for job in doubtful_jobs(self._cache, record):
-                await self._load_pods(job)
-            for attempt in missing_attempts(self._cache, record):
-                await self._load_job(record.name, attempt)
+        asked: set[Doubt] = set()
+        while doubts := self._doubts(names) - asked:
+            for doubt in doubts:
+                await self._ask(doubt)
+            asked |= doubts
+
+    def _doubts(self, names: Collection[str]) -> set[Doubt]:
+        records = [self._cache.runs[name] for name in names if name in self._cache.runs]
+        pods = {job for record in records for job in doubtful_jobs(self._cache, record)}
+        jobs = {
+            (record.name, attempt)
+            for record in records
+            for attempt in missing_attempts(self._cache, record)
+        }
+        return pods | jobs
+
+    async def _ask(self, doubt: Doubt) -> None:
+        if isinstance(doubt, JobState):
+            await self._load_pods(doubt)
+        else:
+            await self._load_job(*doubt)
 
     async def _load_pods(self, job: JobState) -> None:
         selector = f"{RUN_LABEL}={job.run},{ATTEMPT_LABEL}={job.attempt}"
