@@ -178,9 +178,11 @@ def wait_until_counted(benchmark: BenchmarkOnCluster) -> None:
     """Until then admission refuses because it knows nothing (QuotaUnknown), and says no number."""
     read = ("get", "resourcequotas", f"--namespace={benchmark.namespace}")
     counted = "--output=jsonpath={.items[*].status.hard}"
-    wait_until(
-        "the quota's count", lambda: benchmark.cluster.kubectl(*read, counted).strip(), timeout=90
-    )
+
+    def is_counted() -> bool:
+        return bool(benchmark.cluster.kubectl(*read, counted).strip())
+
+    wait_until("the quota's count", is_counted, timeout=90)
 
 
 @pytest.fixture(scope="module")

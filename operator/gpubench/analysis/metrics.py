@@ -23,6 +23,7 @@ class Unit(StrEnum):
     GIBIBYTES = "GiB"
     WATTS = "W"
     KILOJOULES = "kJ"
+    JOULES = "J"
     TERAFLOPS = "TFLOP/s"
     NUMBER = ""
 
@@ -114,6 +115,12 @@ def _energy(result: RunResult) -> float | None:
     devices = result.telemetry.devices if result.telemetry else []
     known = [device.energy_joules for device in devices if device.energy_joules is not None]
     return sum(known) / 1e3 if known and len(known) == len(devices) else None
+
+
+def _energy_per_sample(result: RunResult) -> float | None:
+    energy = _energy(result)
+    trained = sum(result.work.samples_trained) if result.work else 0
+    return energy * 1e3 / trained if energy is not None and trained else None
 
 
 def _arithmetic_rate(result: RunResult) -> float | None:
@@ -209,6 +216,13 @@ UTILIZATION = Metric(
 )
 POWER = Metric("power", "Power", Unit.WATTS, _power, "Mean power of all GPUs together.")
 ENERGY = Metric("energy", "Energy", Unit.KILOJOULES, _energy, "Energy of all GPUs together.")
+ENERGY_PER_SAMPLE = Metric(
+    "energyPerSample",
+    "Energy per sample",
+    Unit.JOULES,
+    _energy_per_sample,
+    "Energy of all GPUs over the samples that they trained on, evaluations included.",
+)
 ARITHMETIC_RATE = Metric(
     "arithmeticRate",
     "Arithmetic",
@@ -231,6 +245,7 @@ RESOURCE_METRICS = (
     UTILIZATION,
     POWER,
     ENERGY,
+    ENERGY_PER_SAMPLE,
     ARITHMETIC_RATE,
     MFU,
     SETUP,

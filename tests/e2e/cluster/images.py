@@ -120,13 +120,12 @@ def _import(layout: Layout, archive: Path) -> None:
     Where it replaces an image of the same name, containerd collects that one's layers meanwhile,
     and with them now and then one that the new image was to stand on: the second try brings it.
     """
-    command = (*ctr(layout), "images", "import", archive)
     try:
-        run(*command, timeout=900)
+        run(*ctr(layout), "images", "import", archive, timeout=900)
     except ClusterError as error:
         if "does not exist: not found" not in str(error):
             raise
-        run(*command, timeout=900)
+        run(*ctr(layout), "images", "import", archive, timeout=900)
 
 
 def load_program(program: Path, image: str, path: str, layout: Layout) -> str:

@@ -96,6 +96,18 @@ def test_fig_3_adds_up_to_100_percent() -> None:
         assert sum(shares) == pytest.approx(100.0)
 
 
+def test_figs_5_and_6_are_in_seconds_of_all_ranks() -> None:
+    workload = image_workload()
+    result = with_everything(make_result(workload, 2))
+    chart = charts_of([make_run(workload, 2, result)])["family-seconds"]
+    assert chart.value.heading == "Time in the window, sum over ranks [s]"
+    assert result.profile is not None
+    families = result.profile.families
+    assert {mark.series: mark.value for mark in chart.marks} == pytest.approx(
+        {family.value: families[family].total_seconds for family in families}
+    )
+
+
 def test_without_a_profile_a_sentence_says_so() -> None:
     report = build_report(make_input([valid_run(image_workload(), 1)]))
     notes = [block for part in report.sections for block in part.blocks if isinstance(block, Note)]

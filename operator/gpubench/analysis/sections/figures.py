@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpubench.analysis.charts.bars import (
+from gpubench.analysis.charts.bars import phases_chart, throughput_chart
+from gpubench.analysis.charts.curves import image_size_charts, scaling_charts
+from gpubench.analysis.charts.families import (
     families_chart,
+    family_seconds_chart,
     family_shares,
     largest_families,
-    phases_chart,
-    throughput_chart,
 )
-from gpubench.analysis.charts.curves import image_size_charts, scaling_charts
 from gpubench.analysis.columns import (
     FilledColumn,
     assemble,
@@ -118,6 +118,7 @@ def _device_charts(study: Study, points: Sequence[Point]) -> list[Chart]:
         throughput_chart(study, points),
         phases_chart(study, points),
         families_chart(study, points),
+        family_seconds_chart(study, points),
     ]
     return [chart for chart in charts if chart]
 
