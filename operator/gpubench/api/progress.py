@@ -35,6 +35,8 @@ class AttemptProgress(ApiModel):
     """Optimizer steps in all."""
     samples_per_second: Annotated[float, Field(ge=0)] | None = None
     """Trained samples per second of all ranks lately."""
+    iteration_seconds: Annotated[float, Field(ge=0)] | None = None
+    """Seconds per step lately."""
     loss: float | None = None
     """Training loss lately."""
     time: Annotated[float, Field(ge=0)] = 0.0

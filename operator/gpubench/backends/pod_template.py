@@ -19,6 +19,8 @@ RUN_SPEC_ANNOTATION = "gpubench.io/run-spec"
 RUN_SPEC_MOUNT = "/etc/gpubench/run"
 RESULTS_MOUNT = "/results"
 DATA_MOUNT = "/data"
+METRICS_PORT = 9464
+"""Where a pod serves its live metrics; the chart's PodMonitor knows it by the name `metrics`."""
 RANK_GRACE_SECONDS = 20
 POD_GRACE_SECONDS = 60
 """Time that a pod has after SIGTERM: the ranks' grace and the writing of the result."""
@@ -159,9 +161,12 @@ def _container(request: JobRequest) -> dict[str, Any]:
             f"--output={output_folder(request)}",
             "--make-output",
             f"--grace-seconds={RANK_GRACE_SECONDS}",
+            f"--metrics-port={METRICS_PORT}",
         ],
+        "ports": [{"name": "metrics", "containerPort": METRICS_PORT, "protocol": "TCP"}],
         "env": [
             {"name": "GPUBENCH_TERMINATION_LOG", "value": "/dev/termination-log"},
+            {"name": "GPUBENCH_NAMESPACE", "value": request.namespace},
             {"name": "HOME", "value": "/tmp"},  # noqa: S108 - an emptyDir of the pod's own
             # torch asks for the user's name, which this uid does not have.
             {"name": "USER", "value": MANAGED_BY},

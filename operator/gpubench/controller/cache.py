@@ -29,7 +29,8 @@ from gpubench.backends import (
 )
 from gpubench.controller.capacity import NodeState, Usage, read_node
 from gpubench.lifecycle.observed import LIVE_STATES
-from gpubench.telemetry.run_metrics import INFO
+from gpubench.sweep.hashing import POINT_HASH_LENGTH, canonical_json, text_hash
+from gpubench.telemetry.run_metrics import INFO, POINT, SCALING_GROUP
 
 Object = Mapping[str, Any]
 BACKEND_OF_KIND = {BACKENDS[backend].kind: BACKENDS[backend] for backend in Backend}
@@ -251,6 +252,8 @@ def _parameters(spec: Mapping[str, Any]) -> dict[str, str]:
         "gpus": parameters["gpus"],
         "repetition": spec["repetition"],
         "dataset": (workload.get("dataset") or {}).get("name"),
+        POINT: spec["pointHash"],
+        SCALING_GROUP: text_hash(canonical_json(workload), POINT_HASH_LENGTH),
     }
     return {name: _label(value) for name, value in found.items() if value is not None}
 

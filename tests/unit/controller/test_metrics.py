@@ -6,12 +6,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from gpubench.controller.cache import ClusterCache
+from gpubench.controller.cache import ClusterCache, read_run
 from gpubench.controller.counters import ApiCounters, ReconcileCounters
 from gpubench.controller.health import Health
 from gpubench.controller.metrics import ClusterCollector
 from gpubench.lifecycle import make_run_status
-from tests.unit.controller.objects import RUN, body, run
+from tests.unit.controller.objects import RUN, body, own_pod, run
 from tests.unit.lifecycle.observations import failed, observed_run, policy, succeeded
 from tests.unit.lifecycle.results import good_result
 
@@ -85,3 +85,41 @@ def test_leader() -> None:
     for leads in (True, False):
         found = exported(ClusterCache(), Health(is_leader=leads))
         assert found["gpubench_operator_leader"] == {"": float(leads)}
+
+
+def test_benchmark_has_its_runs_by_phase() -> None:
+    cluster = ClusterCache()
+    cache = cluster.benchmark("uid-benchmark")
+    progress = {"total": 3, "pending": 1, "succeeded": 2}
+    cache.set_body(body() | {"status": {"phase": "Running", "progress": progress}})
+    runs = exported(cluster)["gpubench_benchmark_runs"]
+    assert runs["demo lab Succeeded"] == 2
+    assert sum(runs.values()) == 3
+
+
+def test_status_that_a_hand_has_broken_does_not_break_the_scrape() -> None:
+    cluster = ClusterCache()
+    cluster.benchmark("uid-benchmark").set_body(body() | {"status": {"phase": "Odd"}})
+    assert exported(cluster)["gpubench_operator_benchmarks"]["Pending"] == 1
+
+
+def test_a_running_pod_is_told_and_a_finished_one_is_not() -> None:
+    cluster = cluster_of({})
+    cache = next(cluster.benchmarks())
+    cache.put(own_pod({"running": {"startedAt": "2026-11-21T08:00:00Z"}}))
+    (labels,) = exported(cluster)["gpubench_run_pod_info"]
+    assert RUN.name in labels
+    finished = {"exitCode": 0, "startedAt": "2026-11-21T08:00:00Z"}
+    finished["finishedAt"] = "2026-11-21T08:01:00Z"
+    cache.put(own_pod({"terminated": finished}, version=9))
+    assert exported(cluster)["gpubench_run_pod_info"] == {}
+
+
+def test_runs_that_differ_in_gpus_only_share_a_scaling_group() -> None:
+    four = run()
+    four["spec"]["parameters"] = four["spec"]["parameters"] | {"gpus": 4}
+    other = run()
+    workload = other["spec"]["parameters"]["workload"]["imageRecognition"]
+    workload |= {"workers": 7}
+    groups = [read_run(item).parameters["scaling_group"] for item in (run(), four, other)]
+    assert groups[0] == groups[1] != groups[2]

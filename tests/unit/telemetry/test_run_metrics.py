@@ -3,86 +3,73 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import pytest
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import generate_latest
-from prometheus_client.metrics_core import Metric
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.registry import Collector
 
-from gpubench.api.compact import CompactResult, CompactTelemetry
 from gpubench.api.enums import RunPhase, ValidityStatus
-from gpubench.telemetry.run_metrics import INFO, RunSample, run_metrics
+from gpubench.telemetry.run_metrics import INFO, POINT, SCALING_GROUP
+from gpubench.telemetry.run_sample import RunSample
 from tests.unit.lifecycle.results import bad_result, good_result
+from tests.unit.telemetry.samples import FULL, exported, sample
 
 NAMES = [
     "gpubench_run_accuracy_ratio",
     "gpubench_run_attempts",
+    "gpubench_run_completion_timestamp_seconds",
     "gpubench_run_dataset_samples_per_second",
     "gpubench_run_evaluation_seconds",
     "gpubench_run_final_loss",
     "gpubench_run_flops_per_second",
+    "gpubench_run_gate_failed",
     "gpubench_run_gpu_energy_joules",
     "gpubench_run_gpu_power_watts",
     "gpubench_run_gpu_seconds",
     "gpubench_run_gpu_utilization_ratio",
+    "gpubench_run_gpus",
     "gpubench_run_info",
     "gpubench_run_iteration_seconds",
     "gpubench_run_mfu_ratio",
     "gpubench_run_peak_memory_bytes",
     "gpubench_run_phase",
+    "gpubench_run_pod_info",
+    "gpubench_run_profile_family_calls",
+    "gpubench_run_profile_family_seconds",
+    "gpubench_run_profile_family_share_ratio",
+    "gpubench_run_profile_idle_ratio",
+    "gpubench_run_profile_info",
+    "gpubench_run_profile_overhead_ratio",
+    "gpubench_run_profile_window_seconds",
     "gpubench_run_samples_per_second",
     "gpubench_run_seconds",
     "gpubench_run_setup_seconds",
+    "gpubench_run_start_timestamp_seconds",
     "gpubench_run_steps",
     "gpubench_run_tokens_per_second",
     "gpubench_run_training_seconds",
 ]
 """Dashboards and rules know them: a name that changes breaks them."""
-OF_EVERY_RUN = {"info", "phase", "attempts", "gpu_seconds"}
-FULL = good_result().model_copy(
-    update={
-        "flops_per_second": 1e12,
-        "mfu": 0.5,
-        "tokens_per_second": 10.0,
-        "peak_memory_bytes": [1, 2],
-        "telemetry": CompactTelemetry(utilization=0.5, power_watts=300.0, energy_joules=9e3),
-    }
-)
-
-
-class Runs(Collector):
-    """Exports runs as the operator does."""
-
-    def __init__(self, samples: Iterable[RunSample]) -> None:
-        self.samples = list(samples)
-
-    def collect(self) -> Iterable[Metric]:
-        return run_metrics(self.samples)
-
-
-def sample(
-    result: CompactResult | None = FULL,
-    validity: ValidityStatus | None = ValidityStatus.VALID,
-    *,
-    phase: RunPhase = RunPhase.SUCCEEDED,
-    run: str = "demo-abcdefghij-1",
-    **parameters: str,
-) -> RunSample:
-    return RunSample("lab", "demo", run, phase, parameters, 2, 12.5, validity, result)
-
-
-def exported(*samples: RunSample) -> dict[str, list[tuple[dict[str, str], float]]]:
-    """Return labels and values by name, as they are read from the exposition."""
-    registry = CollectorRegistry()
-    registry.register(Runs(samples))
-    text = generate_latest(registry).decode()
-    return {
-        family.name: [(found.labels, found.value) for found in family.samples]
-        for family in text_string_to_metric_families(text)
-    }
+OF_EVERY_RUN = {
+    "attempts",
+    "completion_timestamp_seconds",
+    "gate_failed",
+    "gpu_seconds",
+    "gpus",
+    "info",
+    "phase",
+    "pod_info",
+    "start_timestamp_seconds",
+}
+MORE_LABELS = {
+    "gpubench_run_gate_failed": {"gate"},
+    "gpubench_run_iteration_seconds": {"kind"},
+    "gpubench_run_peak_memory_bytes": {"rank"},
+    "gpubench_run_phase": {"phase"},
+    "gpubench_run_pod_info": {"pod", "node"},
+    "gpubench_run_profile_info": {"source"},
+    "gpubench_run_profile_family_calls": {"family"},
+    "gpubench_run_profile_family_seconds": {"family"},
+    "gpubench_run_profile_family_share_ratio": {"family"},
+}
 
 
 def test_names_are_those_that_dashboards_know() -> None:
@@ -92,20 +79,20 @@ def test_names_are_those_that_dashboards_know() -> None:
 
 
 def test_numbers_carry_the_runs_identity_and_little_else() -> None:
-    more = {"gpubench_run_iteration_seconds": {"kind"}, "gpubench_run_peak_memory_bytes": {"rank"}}
-    more["gpubench_run_phase"] = {"phase"}
     for name, samples in exported(sample()).items():
         for labels, _ in samples:
             if name != "gpubench_run_info":
-                expected = {"namespace", "benchmark", "run"} | more.get(name, set())
+                expected = {"namespace", "benchmark", "run"} | MORE_LABELS.get(name, set())
                 assert set(labels) == expected
 
 
 def test_parameters_are_labels_of_one_metric() -> None:
-    ((labels, value),) = exported(sample(strategy="DDP-DS", gpus="2"))["gpubench_run_info"]
+    described = sample(strategy="DDP-DS", gpus="2", point="abcdefghij", scaling_group="klmnopqrst")
+    ((labels, value),) = exported(described)["gpubench_run_info"]
     assert value == 1
-    assert set(labels) == {"namespace", "benchmark", "run", "validity", *INFO}
+    assert set(labels) == {"namespace", "benchmark", "run", "validity", *INFO, POINT, SCALING_GROUP}
     assert (labels["strategy"], labels["gpus"], labels["method"]) == ("DDP-DS", "2", "")
+    assert (labels["point"], labels["scaling_group"]) == ("abcdefghij", "klmnopqrst")
     assert labels["validity"] == "Valid"
 
 
@@ -119,7 +106,10 @@ def test_values_are_those_of_the_result() -> None:
         ("steps", 24.0),
         ("gpu_power_watts", 300.0),
         ("gpu_seconds", 12.5),
+        ("gpus", 2.0),
         ("attempts", 2.0),
+        ("start_timestamp_seconds", 1000.0),
+        ("completion_timestamp_seconds", 1060.0),
     ):
         assert [v for _, v in families[f"gpubench_run_{name}"]] == [value]
     iterations = {labels["kind"]: v for labels, v in families["gpubench_run_iteration_seconds"]}
@@ -164,3 +154,9 @@ def test_runs_are_told_apart() -> None:
         "a": "Succeeded",
         "b": "Invalid",
     }
+
+
+def test_a_failed_gate_is_told_of_a_valid_result_too() -> None:
+    """A profile that is missing leaves the training result valid."""
+    ((labels, value),) = exported(sample())["gpubench_run_gate_failed"]
+    assert (labels["gate"], value) == ("Profile", 1)

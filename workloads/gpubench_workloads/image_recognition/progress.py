@@ -43,12 +43,14 @@ class TrainingProgress:
         if not (force or self._writer.due):
             return
         now = time.monotonic()
-        samples = sum(record.samples for record in records[self._counted_records :])
-        speed = samples * self._ranks / (now - self._counted_at)
+        new = records[self._counted_records :]
+        seconds = now - self._counted_at
+        samples = sum(record.samples for record in new)
         self._counted_records, self._counted_at = len(records), now
         update = {
             "step": len(records),
-            "samples_per_second": speed,
+            "samples_per_second": samples * self._ranks / seconds,
+            "iteration_seconds": seconds / len(new) if new else None,
             "loss": loss,
         }
         self._publish(self._current.model_copy(update=update), force=force)

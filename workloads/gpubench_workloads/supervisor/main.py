@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +21,7 @@ from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.reporting.die_with_parent import adopt_orphans, die_with_parent
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
 from gpubench_workloads.reporting.rank_report import RankReport, read_rank_report
+from gpubench_workloads.sampling.nvml import visible_gpus
 from gpubench_workloads.sampling.sampler import GpuSampler
 from gpubench_workloads.supervisor.assemble import failed_result, gather_steps, succeeded_result
 from gpubench_workloads.supervisor.attempt_folder import make_attempt_folder
@@ -36,6 +39,8 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_NOT_DELIVERED = 3
 DEFAULT_GRACE_SECONDS = 3.0
+NAMESPACE_VARIABLE = "GPUBENCH_NAMESPACE"
+"""Environment variable that tells a pod its namespace, a label of its live metrics."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ def main(arguments: list[str] | None = None) -> int:
         started_at=datetime.now(UTC),
         started_monotonic=time.monotonic(),
     )
-    result = _run(attempt, stop_request)
+    with _live_metrics(attempt, options.metrics_port):
+        result = _run(attempt, stop_request)
     try:
         deliver(result, attempt.folder)
     except OSError as error:
@@ -112,6 +118,11 @@ def _parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         "--make-output",
         action="store_true",
         help="make the attempt's folder; what is there is moved aside",
+    )
+    parser.add_argument(
+        "--metrics-port",
+        type=int,
+        help="serve the attempt's live metrics for Prometheus at this port (default: none)",
     )
     parser.add_argument(
         "--check", action="store_true", help="only check that everything needed is there"
@@ -209,6 +220,26 @@ def _training_period(reports: list[RankReport]) -> tuple[float, float]:
     """Return the start and end of training, seconds since the epoch."""
     start = min((r.first_step_at for r in reports if r.first_step_at is not None), default=0.0)
     return start, start + max(r.training_seconds + r.evaluation_seconds for r in reports)
+
+
+def _live_metrics(attempt: Attempt, port: int | None) -> AbstractContextManager[None]:
+    """Return what serves the attempt's live metrics, or nothing where nobody asked for them."""
+    if port is None:
+        return nullcontext()
+    from gpubench_workloads.live_metrics.collector import LiveRun
+    from gpubench_workloads.live_metrics.server import serving_live_metrics
+
+    identity = attempt.spec.identity
+    gpus = visible_gpus() if attempt.spec.device is DeviceKind.CUDA else []
+    run = LiveRun(
+        namespace=os.environ.get(NAMESPACE_VARIABLE, ""),
+        benchmark=identity.benchmark,
+        run=identity.run,
+        attempt=identity.attempt,
+        no_progress_seconds=attempt.spec.limits.no_progress_seconds,
+        gpu_uuids=[gpu.uuid for gpu in gpus],
+    )
+    return serving_live_metrics(port, run, attempt.folder)
 
 
 def _publish(attempt: Attempt, stage: Stage) -> None:

@@ -1,0 +1,1 @@
+"""What Prometheus sees of a run while it runs."""
