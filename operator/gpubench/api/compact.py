@@ -27,12 +27,14 @@ MAX_MESSAGE_BYTES = 4096
 MAX_RANKS = 8
 MAX_TEXT_BYTES = 240
 MAX_NAME_BYTES = 48
+MAX_FAMILY_CALLS = 10**9
 SIGNIFICANT_DIGITS = 6
 
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 Rate = Annotated[float, Field(ge=0, le=1e12)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Calls = Annotated[int, Field(ge=0, le=10**12)]
+FamilyCalls = Annotated[int, Field(ge=0, le=MAX_FAMILY_CALLS)]
 Bytes = Annotated[int, Field(ge=0, le=10**15)]
 ShortName = Annotated[str, Field(max_length=MAX_NAME_BYTES)]
 
@@ -100,8 +102,8 @@ class CompactTelemetry(ApiModel):
 class CompactFamily(ApiModel):
     """A family of profiler events over all ranks."""
 
-    calls: Calls
-    """Events."""
+    calls: FamilyCalls
+    """Events; the largest number stands for that many or more."""
     seconds: Seconds
     """Sum of their durations."""
     max_rank: Seconds | None = None
@@ -119,6 +121,8 @@ class CompactProfile(ApiModel):
     """Profiled over unprofiled iteration time, minus 1."""
     idle_share: Share | None = None
     """Share of the window in which the GPU did nothing."""
+    exposed_seconds: Seconds | None = None
+    """Time in which GPUs communicated and did not compute, over all ranks."""
     families: Annotated[dict[Family, CompactFamily], Field(max_length=len(Family))]
     """Where the time went."""
 
@@ -321,9 +325,10 @@ def _pcie_bytes(device: DeviceTelemetry) -> int | None:
 
 
 def _compact_profile(profile: Profile) -> CompactProfile:
+    activity = profile.activity
     families = {
         family: CompactFamily(
-            calls=statistics.calls,
+            calls=min(statistics.calls, MAX_FAMILY_CALLS),
             seconds=_rounded(statistics.total_seconds) or 0.0,
             max_rank=_rounded(max(statistics.rank_total_seconds, default=None)),
         )
@@ -334,5 +339,6 @@ def _compact_profile(profile: Profile) -> CompactProfile:
         window_seconds=_rounded(profile.window.seconds) or 0.0,
         overhead=_rounded(profile.overhead),
         idle_share=_rounded(profile.idle_share),
+        exposed_seconds=_rounded(activity.exposed_communication_seconds) if activity else None,
         families=families,
     )

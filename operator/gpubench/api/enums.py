@@ -320,6 +320,7 @@ class Family(StrEnum):
     NCCL_REDUCE_SCATTER = "ncclReduceScatter"
     NCCL_REDUCE = "ncclReduce"
     NCCL_SEND_RECV = "ncclSendRecv"
+    NCCL_OTHER = "ncclOther"
     MEMCPY_DEVICE_TO_HOST = "memcpyDeviceToHost"
     MEMCPY_DEVICE_TO_DEVICE = "memcpyDeviceToDevice"
     MEMCPY_PEER_TO_PEER = "memcpyPeerToPeer"
@@ -336,5 +337,18 @@ class Family(StrEnum):
     CUDNN = "cudnn"
     CUBLAS = "cublas"
     OS_RUNTIME_WAIT = "osRuntimeWait"
+    OS_RUNTIME_CALL = "osRuntimeCall"
     COMPUTE_KERNEL = "computeKernel"
     OTHER_API = "otherApi"
+
+
+class ProfiledKind(StrEnum):
+    """What a profiler saw."""
+
+    API = "Api"
+    KERNEL = "Kernel"
+    COPY = "Copy"
+    MEMSET = "Memset"
+    LIBRARY = "Library"
+    OS_RUNTIME = "OsRuntime"
+    RANGE = "Range"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpubench.api.base import ApiModel
-from gpubench.api.enums import DeviceKind, Family
+from gpubench.api.enums import DeviceKind
 
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -205,42 +205,3 @@ class Telemetry(ApiModel):
     """Where the numbers come from; not known of a result that was read from a status."""
     devices: list[DeviceTelemetry]
     """One entry per GPU."""
-
-
-class FamilyStatistics(ApiModel):
-    """A family of profiler events over all ranks."""
-
-    calls: Count
-    """Events."""
-    total_seconds: Amount
-    """Sum of their durations."""
-    share: Amount
-    """Total over the window's length and the ranks."""
-    rank_total_seconds: list[Amount] = []
-    """Total of each rank."""
-
-
-class ProfileWindow(ApiModel):
-    """What the profile covers."""
-
-    seconds: Amount
-    """Length."""
-    first_step: Count | None = None
-    """First profiled step."""
-    steps: Count | None = None
-    """Profiled steps."""
-
-
-class Profile(ApiModel):
-    """A profile as numbers."""
-
-    source: Literal["Nsys", "Kineto"]
-    """The profiler."""
-    window: ProfileWindow
-    """What it covers."""
-    families: dict[Family, FamilyStatistics]
-    """Where the time went."""
-    overhead: Finite | None = None
-    """Profiled over unprofiled iteration time, minus 1."""
-    idle_share: Ratio | None = None
-    """Share of the window in which the GPU did nothing."""

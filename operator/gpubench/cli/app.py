@@ -10,6 +10,7 @@ from gpubench.cli.commands.crd import crd
 from gpubench.cli.commands.expand import expand
 from gpubench.cli.commands.list import list_benchmarks
 from gpubench.cli.commands.logs import logs
+from gpubench.cli.commands.profile import profile
 from gpubench.cli.commands.pull import pull
 from gpubench.cli.commands.report import report
 from gpubench.cli.commands.run import run
@@ -43,6 +44,7 @@ app.command()(show)
 app.command()(logs)
 app.command()(report)
 app.command()(pull)
+app.command()(profile)
 app.command()(crd)
 
 
