@@ -5,7 +5,7 @@ BIN := .venv/bin
 SAMPLE ?= manifests/mobilenet-quickstart.yaml
 RESULTS ?= results
 PYTEST_ARGS ?= --numprocesses auto --dist loadgroup
-GENERATED := manifests/crds charts/gpubench/files/crds docs/reference
+GENERATED := manifests/crds charts/gpubench/files docs/reference
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate
 
@@ -44,9 +44,10 @@ format: venv ## Format the code and mend what the linter can mend
 docs: venv ## Write the API reference from the models
 	$(BIN)/python scripts/generate_docs.py
 
-generate: docs ## Write every generated file: CRDs and API reference
+generate: docs ## Write every generated file: CRDs, API reference, rules and dashboards
 	$(BIN)/gpubench crd --output manifests/crds
 	$(BIN)/gpubench crd --output charts/gpubench/files/crds
+	$(BIN)/python scripts/generate_monitoring.py
 
 verify: generate ## Generate, then fail if that changed anything
 	@test -z "$$(git status --porcelain -- $(GENERATED))" || \

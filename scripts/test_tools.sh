@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tests use beside Python: Chromium, which opens the report, Nsight Systems, and a Kubernetes
-# of their own, built from pinned sources (once about a quarter of an hour). Caches are outside the
+# What the tests use beside Python: Chromium, which opens the report, Nsight Systems, Prometheus, and a
+# Kubernetes of their own, built from pinned sources (once about a quarter of an hour). Caches are outside the
 # checkout.
 # In CI (CI=true) what is missing is installed, and what cannot be is a failure; on a user's machine
 # the tests that want it are skipped and say so.
@@ -25,6 +25,12 @@ ensure_nsys() {
     echo "tests: no Nsight Systems, so the tests that profile are skipped"
 }
 
+ensure_prometheus() {
+    scripts/fetch_prometheus.sh >/dev/null && return 0
+    [[ ${CI:-} != true ]] || return 1
+    echo "tests: no Prometheus, so the tests of rules and dashboards are skipped"
+}
+
 ensure_kubernetes() {
     if [[ -n ${KUBECONFIG:-} ]]; then
         echo "tests: the tests on a cluster use $KUBECONFIG"
@@ -35,4 +41,5 @@ ensure_kubernetes() {
 
 ensure_chromium
 ensure_nsys
+ensure_prometheus
 ensure_kubernetes

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +13,8 @@ from urllib.request import urlopen
 
 import yaml
 
-from tests.e2e.cluster.commands import run, wait_until
+from tests.e2e.cluster.commands import wait_until
+from tests.prometheus_programs import prometheus_program
 
 
 class Prometheus:
@@ -50,7 +49,7 @@ def running_prometheus(folder: Path, target_port: int) -> Iterator[Prometheus]:
     configuration = folder / "prometheus.yml"
     configuration.write_text(yaml.safe_dump({"scrape_configs": [job]}), encoding="utf-8")
     command = [
-        str(_program()),
+        str(prometheus_program("prometheus")),
         f"--config.file={configuration}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}",
@@ -72,21 +71,3 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
-
-
-def _program() -> Path:
-    """Return where Prometheus is; unpacked, not installed, so that no service comes with it."""
-    installed = shutil.which("prometheus")
-    if installed:
-        return Path(installed)
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = caches / "gpubench" / "prometheus"
-    program = folder / "usr" / "bin" / "prometheus"
-    if not program.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        run("apt-get", "update", "-q", timeout=300)
-        run("apt-get", "download", "prometheus", folder=folder, timeout=300)
-        (package,) = folder.glob("prometheus_*.deb")
-        run("dpkg", "-x", package, folder)
-        package.unlink()
-    return program

@@ -21,6 +21,7 @@ NAMESPACE = "gpubench-system"
 MONITORS = (
     "monitoring.coreos.com/v1/ServiceMonitor",
     "monitoring.coreos.com/v1/PodMonitor",
+    "monitoring.coreos.com/v1/PrometheusRule",
 )
 
 Object = dict[str, Any]

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from gpubench.api.crd import build_crds, render_crds
 from gpubench.controller.settings import OperatorSettings
+from gpubench.telemetry.rules import rule_groups
 from tests.unit.chart.conformance import write_schemas
 from tests.unit.chart.helm import (
     CHART,
@@ -244,6 +245,23 @@ def test_monitors_only_where_the_cluster_knows_them() -> None:
     off = {"metrics": {"serviceMonitor": {"enabled": False}, "podMonitor": {"enabled": False}}}
     assert not of_kind(render(off, apis=MONITORS), "ServiceMonitor")
     assert not of_kind(render(off, apis=MONITORS), "PodMonitor")
+
+
+def test_rules_only_where_the_cluster_knows_them() -> None:
+    assert not of_kind(render(), "PrometheusRule")
+    assert not of_kind(
+        render({"metrics": {"rules": {"enabled": False}}}, MONITORS), "PrometheusRule"
+    )
+    page = "https://docs.example.org/alerts"
+    rules = {"labels": {"release": "prometheus"}, "runbooks": page}
+    (found,) = of_kind(render({"metrics": {"rules": rules}}, MONITORS), "PrometheusRule")
+    assert found["metadata"]["labels"]["release"] == "prometheus"
+    shipped = [rule for group in found["spec"]["groups"] for rule in group["rules"]]
+    written = [rule for group in rule_groups()["groups"] for rule in group["rules"]]
+    assert [rule["expr"] for rule in shipped] == [rule["expr"] for rule in written]
+    links = [rule["annotations"]["runbook_url"] for rule in shipped if "alert" in rule]
+    assert links
+    assert all(link.startswith(f"{page}#gpubench") for link in links)
 
 
 def test_monitors_of_a_limited_operator_look_at_its_namespaces() -> None:
