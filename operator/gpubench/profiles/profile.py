@@ -21,7 +21,8 @@ from gpubench.api.profile import (
 from gpubench.profiles.errors import ProfileError
 from gpubench.profiles.families import has_family
 from gpubench.profiles.gpus import GpuCover
-from gpubench.profiles.reduction import PHASE_DOMAIN, WINDOW_RANGE, RankNumbers
+from gpubench.profiles.phases import PHASE_DOMAIN, WINDOW_RANGE
+from gpubench.profiles.reduction import RankNumbers
 from gpubench.profiles.tally import summarize
 
 NANOSECONDS = 1e9

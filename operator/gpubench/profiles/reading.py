@@ -8,6 +8,7 @@ from pathlib import Path
 from gpubench.api.profile import Profile
 from gpubench.profiles.errors import ProfileError
 from gpubench.profiles.events import Trace
+from gpubench.profiles.kineto import KinetoTrace
 from gpubench.profiles.nsys.export import export_report, remove
 from gpubench.profiles.nsys.parquet import ParquetSource
 from gpubench.profiles.nsys.sqlite import SqliteSource
@@ -88,6 +89,8 @@ def open_trace(report: Path) -> Trace:
         return NsysTrace(ParquetSource(report))
     if report.suffix == ".sqlite":
         return NsysTrace(SqliteSource(report))
+    if report.name.endswith((".json", ".json.gz")):
+        return KinetoTrace(report)
     msg = f"{report}: not a form of report that is known; known are {FORMS}"
     raise ProfileError(msg)
 

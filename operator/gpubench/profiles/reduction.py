@@ -15,11 +15,9 @@ from gpubench.profiles.families import COMMUNICATION, family_of
 from gpubench.profiles.gpus import GpuTimes
 from gpubench.profiles.labels import labelled, without_call_numbers
 from gpubench.profiles.launches import latencies, launch_keys
+from gpubench.profiles.phases import PHASE_DOMAIN, WINDOW_RANGE
 from gpubench.profiles.polars_errors import POLARS_ERRORS, first_line
 from gpubench.profiles.tally import Tally
-
-PHASE_DOMAIN = "gpubench"
-WINDOW_RANGE = "window"
 
 _KEYS: Mapping[EventKind, Sequence[str]] = {
     EventKind.COPY: ("copy_kind", "memory"),
