@@ -111,6 +111,17 @@ class TuningMethod(StrEnum):
     QAT_LORA = "QAT-LoRA"
 
 
+class LanguageModel(StrEnum):
+    """Llamas that can be tuned."""
+
+    TINY_LLAMA = "tiny-llama"
+    LLAMA3_8B = "llama3-8b"
+    LLAMA3_1_8B = "llama3.1-8b"
+    LLAMA3_2_1B = "llama3.2-1b"
+    LLAMA3_2_3B = "llama3.2-3b"
+    LLAMA2_7B = "llama2-7b"
+
+
 class ActivationCheckpointing(StrEnum):
     """Whether activations are kept or computed again in the backward pass."""
 

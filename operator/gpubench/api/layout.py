@@ -8,6 +8,7 @@
     result.json     what it measured (RunResult), written last and at once
     compact.json    the same in 4,096 bytes at most (CompactResult)
     steps.parquet   one row per rank and step
+    recipe.yaml     the torchtune configuration that was composed (LLM tuning)
     log             output of the supervisor and of all ranks
     profile/        profiler reports
     ranks/          what each rank reported
@@ -25,6 +26,7 @@ PROGRESS_FILE = "progress.json"
 RESULT_FILE = "result.json"
 COMPACT_FILE = "compact.json"
 STEPS_FILE = "steps.parquet"
+RECIPE_FILE = "recipe.yaml"
 LOG_FILE = "log"
 PROFILE_FOLDER = "profile"
 RANKS_FOLDER = "ranks"

@@ -11,12 +11,13 @@ from gpubench.api.enums import (
     ActivationCheckpointing,
     CompileMode,
     DatasetName,
+    LanguageModel,
     Precision,
     TextSource,
     TuningMethod,
     WeightsSource,
 )
-from gpubench.api.image_recognition import DatasetPath, ModelName
+from gpubench.api.image_recognition import DatasetPath
 
 TextDatasetName = Literal[
     DatasetName.ALPACA_CLEANED,
@@ -37,6 +38,8 @@ class TextDataset(ApiModel):
     lengths, marked synthetic in the result."""
     path: DatasetPath | None = None
     """Folder of the dataset below the data root. By default the dataset's own name."""
+    samples: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    """Tune on the first samples only; `Synthetic`: make so many. By default all."""
 
 
 class Weights(ApiModel):
@@ -63,11 +66,15 @@ class LLMTuning(ApiModel):
             "torchtune offers compile Disabled and Default",
             ".compile",
         ),
+        (
+            "!has(self.maxSteps) || self.epochs == 1",
+            "maxSteps ends within the first epoch, so it goes with epochs 1",
+            ".maxSteps",
+        ),
     )
 
-    model: ModelName = "llama3-8b"
-    """llama3-8b, llama3.1-8b, llama3.2-1b, llama3.2-3b, llama2-7b, or tiny-llama, which the project
-    makes itself."""
+    model: LanguageModel = LanguageModel.LLAMA3_8B
+    """What is tuned; tiny-llama is made by the project itself, weights and tokenizer."""
     method: TuningMethod = TuningMethod.LORA
     """What is tuned and how."""
     dataset: TextDataset = TextDataset()
@@ -97,7 +104,7 @@ class LLMTuning(ApiModel):
     epochs: Annotated[int, Field(ge=1, le=1000)] = 1
     """Passes over the dataset."""
     max_steps: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
-    """Stop after this many optimizer steps; the whole epoch's time is then predicted."""
+    """Stop after this many optimizer steps of the one epoch, whose time is then predicted."""
     lora_rank: Annotated[int, Field(ge=1, le=1024)] = 8
     """Rank of the LoRA adapters."""
     lora_alpha: Annotated[int, Field(ge=1, le=4096)] = 16
@@ -112,5 +119,11 @@ class LLMTuning(ApiModel):
             raise ValueError(msg)
         if self.compile not in (CompileMode.DISABLED, CompileMode.DEFAULT):
             msg = f"compile: {self.compile} is not offered by torchtune; allowed: Disabled, Default"
+            raise ValueError(msg)
+        if self.max_steps is not None and self.epochs != 1:
+            msg = (
+                f"maxSteps: {self.max_steps} ends within the first epoch; "
+                f"it goes with epochs: 1, not epochs: {self.epochs}"
+            )
             raise ValueError(msg)
         return self

@@ -77,10 +77,15 @@ class Timing(ApiModel):
     """All epochs, evaluation left out: the papers' total time."""
     evaluation_seconds: Amount
     """Evaluation on the test set."""
+    checkpoint_seconds: Amount | None = None
+    """Writing checkpoints (LLM tuning)."""
     total_seconds: Amount
     """From the attempt's start to its end."""
     epoch_seconds: list[Amount] = []
     """Training time of each epoch."""
+    epoch_estimate_seconds: Amount | None = None
+    """Time of a whole epoch at the steady-state mean (LLM tuning): iteration time times the steps
+    of an epoch, checkpoints left out."""
     steps: Count
     """Optimizer steps."""
     warmup_steps: Count | None = None
@@ -114,6 +119,10 @@ class Work(ApiModel):
     """Samples that each rank trained on."""
     dataset_samples: Count
     """Samples of the training set."""
+    tokens_trained: list[Count] = []
+    """Real tokens that each rank trained on (LLM tuning)."""
+    padding_tokens: list[Count] = []
+    """Tokens that only filled each rank's sequences up."""
     epochs: Count
     """Completed epochs."""
 
@@ -126,9 +135,9 @@ class Quality(ApiModel):
     test_samples: Count | None = None
     """Size of the test set; not known of a result that was read from a status."""
     first_loss: Finite | None = None
-    """Mean training loss of the first epoch."""
+    """Mean training loss of the first epoch; LLM tuning: of the first tenth of all steps."""
     final_loss: Finite | None = None
-    """Mean training loss of the last epoch."""
+    """Mean training loss of the last epoch; LLM tuning: of the last tenth of all steps."""
     epoch_losses: list[Finite] = []
     """Mean training loss of each epoch."""
     epoch_accuracies: list[Ratio] = []
@@ -149,11 +158,12 @@ class RankMemory(ApiModel):
 
 
 class Efficiency(ApiModel):
-    """Arithmetic done, from a counted cost of the model."""
+    """Arithmetic done, from the cost of the model."""
 
     flops_per_sample: Amount
-    """Floating-point operations of one sample's forward and backward pass, counted on the model
-    itself by torch.utils.flop_counter (multiply and add are two)."""
+    """Floating-point operations of one sample's forward and backward pass (multiply and add are
+    two), counted on the model itself by torch.utils.flop_counter; LLM tuning: by the formula in
+    docs/llm-tuning.md."""
     flops_per_second: Amount
     """Rate of all ranks in steady state."""
     peak_flops_per_second: Amount | None = None

@@ -300,7 +300,12 @@ def test_a_problem_of_the_spec_is_named(spec: str, line: str) -> None:
         (
             "{llmTuning: {model: a b}}",
             'spec.workload.llmTuning.model: "a b" is not allowed; '
-            r"allowed: text that matches ^[a-zA-Z0-9][a-zA-Z0-9_.\-]*$",
+            "allowed: tiny-llama, llama3-8b, llama3.1-8b, llama3.2-1b, llama3.2-3b, llama2-7b",
+        ),
+        (
+            "{llmTuning: {maxSteps: 9, epochs: 2}}",
+            "spec.workload.llmTuning.maxSteps: 9 ends within the first epoch; "
+            "it goes with epochs: 1, not epochs: 2",
         ),
     ],
 )

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from gpubench.api.benchmark import Workload
-from gpubench.api.enums import DeviceKind, FailureClass
+from gpubench.api.enums import DeviceKind, FailureClass, TextSource, WorkloadKind
 from gpubench.api.image_recognition import ImageRecognition
-from gpubench.api.llm_tuning import LLMTuning
+from gpubench.api.llm_tuning import LLMTuning, TextDataset
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.supervisor import preflight
 from tests.unit.results import run_spec
@@ -36,11 +36,26 @@ def failure_of(check: Callable[[], None]) -> tuple[FailureClass, str]:
     return caught.value.failure_class, str(caught.value)
 
 
-def test_workload_that_this_version_lacks_is_refused() -> None:
+def test_workload_whose_packages_are_missing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(preflight.PACKAGES, WorkloadKind.LLM_TUNING, ("torch", "no_such_package"))
     spec = run_spec(Workload(llm_tuning=LLMTuning()))
     kind, message = failure_of(lambda: preflight.check_workload(spec))
     assert kind is FailureClass.BAD_SPEC
-    assert message == "workload.llmTuning: not part of this version or image"
+    assert message == (
+        "workload.llmTuning: not part of this installation or image, which lacks no_such_package"
+    )
+
+
+def test_weights_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    dataset = TextDataset(source=TextSource.SYNTHETIC, samples=8)
+    spec = run_spec(Workload(llm_tuning=LLMTuning(dataset=dataset)))
+    spec = spec.model_copy(update={"data_root": str(tmp_path)})
+    kind, message = failure_of(lambda: preflight.check_inputs(spec, tmp_path))
+    assert kind is FailureClass.DATA_MISSING
+    assert message == (
+        f"weights of llama3-8b: no folder {tmp_path}/llama3-8b; set weights.path, "
+        "or weights.source: Random"
+    )
 
 
 def test_data_parallel_over_a_cpu_is_refused() -> None:

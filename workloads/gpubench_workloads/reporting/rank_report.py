@@ -36,8 +36,12 @@ class RankReport(ApiModel):
     """All epochs, evaluation left out."""
     evaluation_seconds: Amount = 0.0
     """Evaluation."""
+    checkpoint_seconds: Amount = 0.0
+    """Writing checkpoints."""
     epoch_seconds: list[Amount] = []
     """Training time of each epoch."""
+    epoch_steps: Count | None = None
+    """Steps of a whole epoch, where a run may end before."""
     steps: Count = 0
     """Optimizer steps."""
     warmup_steps: Count = 0
@@ -48,6 +52,10 @@ class RankReport(ApiModel):
     """Samples trained on."""
     dataset_samples: Count = 0
     """Samples of the training set."""
+    tokens_trained: Count | None = None
+    """Real tokens trained on."""
+    padding_tokens: Count | None = None
+    """Tokens that only filled sequences up."""
     epochs: Count = 0
     """Completed epochs."""
     phases: StepPhases | None = None
@@ -81,7 +89,8 @@ def rank_steps_path(attempt_folder: Path, rank: int) -> Path:
     """Return where a rank's table of steps lies (Parquet).
 
     Columns: rank, epoch, step (from 1), steady, iteration_seconds, data_seconds,
-    host_to_device_seconds, compute_seconds, optimizer_seconds, samples.
+    host_to_device_seconds, compute_seconds, optimizer_seconds, samples. LLM tuning adds tokens,
+    padding_tokens, learned_tokens and loss.
     """
     return attempt_folder / RANKS_FOLDER / f"steps-{rank}.parquet"
 

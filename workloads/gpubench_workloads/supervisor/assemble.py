@@ -67,6 +67,8 @@ def succeeded_result(
             samples_loaded=[report.samples_loaded for report in reports],
             samples_trained=[report.samples_trained for report in reports],
             dataset_samples=first.dataset_samples,
+            tokens_trained=[r.tokens_trained for r in reports if r.tokens_trained is not None],
+            padding_tokens=[r.padding_tokens for r in reports if r.padding_tokens is not None],
             epochs=first.epochs,
         ),
         quality=first.quality,
@@ -118,18 +120,24 @@ def _timing(
     steps: pl.DataFrame, reports: Sequence[RankReport], started_at: float, total_seconds: float
 ) -> Timing:
     first = reports[0]
+    iteration = distribution(iteration_seconds(steps))
+    checkpoints = max(report.checkpoint_seconds for report in reports)
     first_steps = [r.first_step_at for r in reports if r.first_step_at is not None]
     return Timing(
         setup_seconds=max(max(first_steps, default=started_at) - started_at, 0.0),
         training_seconds=max(report.training_seconds for report in reports),
         evaluation_seconds=max(report.evaluation_seconds for report in reports),
+        checkpoint_seconds=checkpoints or None,
         total_seconds=total_seconds,
         epoch_seconds=[
             max(seconds) for seconds in zip(*(r.epoch_seconds for r in reports), strict=True)
         ],
+        epoch_estimate_seconds=(
+            iteration.mean * first.epoch_steps if iteration and first.epoch_steps else None
+        ),
         steps=first.steps,
         warmup_steps=first.warmup_steps,
-        iteration=distribution(iteration_seconds(steps)),
+        iteration=iteration,
         phases=first.phases,
     )
 
@@ -139,13 +147,15 @@ def _throughput(steps: pl.DataFrame, reports: Sequence[RankReport]) -> Throughpu
     seconds = float(iteration_seconds(steps).sum())
     if seconds == 0.0:
         return None
-    samples = int(steps.filter(pl.col("steady"))["samples"].sum())
+    steady = steps.filter(pl.col("steady"))
     trained = sum(report.samples_trained for report in reports)
-    progressed = reports[0].dataset_samples * reports[0].epochs
-    rate = samples / seconds
+    # A run that ends within its first epoch has gone as far as it has trained.
+    progressed = reports[0].dataset_samples * reports[0].epochs or trained
+    rate = int(steady["samples"].sum()) / seconds
     return Throughput(
         samples_per_second=rate,
         dataset_samples_per_second=rate * progressed / trained if trained else 0.0,
+        tokens_per_second=int(steady["tokens"].sum()) / seconds if "tokens" in steps else None,
     )
 
 

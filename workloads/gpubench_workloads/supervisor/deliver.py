@@ -9,7 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpubench.api.compact import compact_result
-from gpubench.api.layout import COMPACT_FILE, LOG_FILE, PROFILE_FOLDER, RESULT_FILE, STEPS_FILE
+from gpubench.api.layout import (
+    COMPACT_FILE,
+    LOG_FILE,
+    PROFILE_FOLDER,
+    RECIPE_FILE,
+    RESULT_FILE,
+    STEPS_FILE,
+)
 from gpubench.api.result import Artifact, RunResult
 from gpubench_workloads.reporting.atomic_file import write_atomically
 
@@ -58,7 +65,7 @@ def _artifacts(attempt_folder: Path) -> Iterable[Artifact]:
 
 
 def _artifact_paths(attempt_folder: Path) -> Iterable[Path]:
-    for name in (STEPS_FILE, LOG_FILE):
+    for name in (STEPS_FILE, RECIPE_FILE, LOG_FILE):
         if (attempt_folder / name).is_file():
             yield attempt_folder / name
     profile = attempt_folder / PROFILE_FOLDER

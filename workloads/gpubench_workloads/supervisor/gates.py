@@ -62,7 +62,9 @@ def work_gate(work: Work, spec: RunSpec, reports: Sequence[RankReport]) -> Gate:
     steps = {report.steps for report in reports}
     epochs = {report.epochs for report in reports}
     asked = spec.workload.parameters.epochs
-    passed = epochs == {asked} and len(steps) == 1 and all(work.samples_trained)
+    tuning = spec.workload.llm_tuning
+    complete = epochs == {asked} or (tuning is not None and steps == {tuning.max_steps})
+    passed = complete and len(steps) == 1 and all(work.samples_trained)
     return Gate(
         name=GateName.WORK_DONE,
         passed=passed,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from gpubench.api.enums import DeviceKind, FailureClass, NsysMode, Strategy, WorkloadKind
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.sampling import nvml
-from gpubench_workloads.supervisor.launch import PROGRAMS
 
+PACKAGES = {
+    WorkloadKind.IMAGE_RECOGNITION: ("torch", "torchvision"),
+    WorkloadKind.LLM_TUNING: ("torch", "torchtune", "torchao", "datasets"),
+}
+"""What each workload stands on; an image may hold what only one of them needs."""
 MIN_DISK_BYTES = 64 * 2**20
 """Room for a result, a table of steps and a log."""
 BYTES_PER_VALUE = {"FP64": 8, "FP32": 4, "TF32": 4, "BF16": 2, "FP16": 2}
@@ -39,14 +42,17 @@ def preflight(spec: RunSpec, attempt_folder: Path) -> None:
     check_devices(spec)
     check_disk(attempt_folder)
     check_shared_memory(spec)
-    check_dataset(spec)
+    check_inputs(spec, attempt_folder)
 
 
 def check_workload(spec: RunSpec) -> None:
     """Check that this version can run the workload, and the strategy on its device."""
-    program = PROGRAMS[spec.workload.kind]
-    if importlib.util.find_spec(program) is None:
-        msg = f"workload.{spec.workload.kind}: not part of this version or image"
+    missing = [n for n in PACKAGES[spec.workload.kind] if importlib.util.find_spec(n) is None]
+    if missing:
+        msg = (
+            f"workload.{spec.workload.kind}: not part of this installation or image, which lacks "
+            f"{', '.join(missing)}"
+        )
         raise PreflightError(FailureClass.BAD_SPEC, msg)
     image_recognition = spec.workload.image_recognition
     if image_recognition is None:
@@ -105,17 +111,19 @@ def shared_memory_bytes(spec: RunSpec) -> int:
     return spec.gpus * batches * workload.batch_size * image_bytes
 
 
-def check_dataset(spec: RunSpec) -> None:
-    """Check that the dataset is there and whole; fetch it where that is allowed."""
-    if spec.workload.kind is not WorkloadKind.IMAGE_RECOGNITION:
-        return
-    from gpubench_workloads.image_recognition.datasets import DataMissingError, check_dataset
+def check_inputs(spec: RunSpec, attempt_folder: Path) -> None:
+    """Check that dataset and weights are there and whole; fetch a dataset where that is allowed."""
+    from gpubench_workloads.image_recognition.datasets import check_dataset
+    from gpubench_workloads.image_recognition.errors import WorkloadError
+    from gpubench_workloads.llm_tuning.plan import TuningPlan
 
-    check: Callable[[RunSpec], object] = check_dataset
     try:
-        check(spec)
-    except DataMissingError as error:
-        raise PreflightError(FailureClass.DATA_MISSING, str(error)) from None
+        if spec.workload.kind is WorkloadKind.IMAGE_RECOGNITION:
+            check_dataset(spec)
+        else:
+            TuningPlan.make(spec, attempt_folder)
+    except WorkloadError as error:
+        raise PreflightError(error.failure_class, str(error)) from None
 
 
 def profile_is_asked_for(spec: RunSpec) -> bool:
