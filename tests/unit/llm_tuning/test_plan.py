@@ -73,7 +73,8 @@ def test_the_spec_is_in_the_configuration(tmp_path: Path) -> None:
 
 
 def test_sequences_are_as_long_as_the_model_reads_unless_told_otherwise(tmp_path: Path) -> None:
-    fields = {"model": "llama3-8b", "weights": {"source": "Random"}, "sequenceLength": None}
+    fields: dict[str, Any] = {"model": "llama3-8b", "sequenceLength": None}
+    fields["weights"] = {"source": "Random"}
     assert plan(tmp_path, **fields).config["tokenizer"]["max_seq_len"] == 8192
 
 
