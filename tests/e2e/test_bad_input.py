@@ -175,12 +175,18 @@ CASES = {
 
 
 def wait_until_counted(benchmark: BenchmarkOnCluster) -> None:
-    """Until then admission refuses because it knows nothing (QuotaUnknown), and says no number."""
-    read = ("get", "resourcequotas", f"--namespace={benchmark.namespace}")
-    counted = "--output=jsonpath={.items[*].status.hard}"
+    """Until then admission refuses because it knows nothing (QuotaUnknown), and says no number.
+
+    Of custom resources Kubernetes learns every half minute.
+    """
+    read = ("get", "resourcequotas", f"--namespace={benchmark.namespace}", "--output=json")
 
     def is_counted() -> bool:
-        return bool(benchmark.cluster.kubectl(*read, counted).strip())
+        quotas = json.loads(benchmark.cluster.kubectl(*read))["items"]
+        return all(
+            quota["spec"]["hard"].keys() == quota.get("status", {}).get("used", {}).keys()
+            for quota in quotas
+        )
 
     wait_until("the quota's count", is_counted, timeout=90)
 

@@ -73,6 +73,29 @@ def test_annotations_in_any_script_and_labels_as_kubernetes_takes_them(
         benchmark_named("labels").apply(instant_spec(), labels={"team": "größe"})
 
 
+def test_a_run_that_is_deleted_is_made_and_run_anew(
+    cluster: Cluster, benchmark_named: Name
+) -> None:
+    benchmark = benchmark_named("again")
+    benchmark.apply(instant_spec(seeds=2))
+    benchmark.wait_for_phase("Completed")
+    doomed, kept = sorted(benchmark.runs())
+    read_uid = ("get", f"--namespace={benchmark.namespace}", "--output=jsonpath={.metadata.uid}")
+    uids = {name: cluster.kubectl(*read_uid, f"gpubrun/{name}") for name in (doomed, kept)}
+
+    cluster.kubectl("delete", f"--namespace={benchmark.namespace}", f"gpubrun/{doomed}")
+
+    def is_made_and_done() -> bool:
+        phases = {name: run.phase for name, run in benchmark.runs().items()}
+        return phases == dict.fromkeys((doomed, kept), "Succeeded")
+
+    wait_until("the end of the run that is made anew", is_made_and_done, timeout=90)
+    status = benchmark.wait_for_phase("Completed")
+    assert (status.progress.total, status.progress.succeeded) == (2, 2)
+    assert cluster.kubectl(*read_uid, f"gpubrun/{kept}") == uids[kept]
+    assert cluster.kubectl(*read_uid, f"gpubrun/{doomed}") != uids[doomed]
+
+
 def test_two_of_one_name_in_two_namespaces_do_not_mix(
     cluster: Cluster, namespaces: tuple[str, str]
 ) -> None:
