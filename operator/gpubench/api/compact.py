@@ -28,6 +28,9 @@ MAX_RANKS = 8
 MAX_TEXT_BYTES = 240
 MAX_NAME_BYTES = 48
 MAX_FAMILY_CALLS = 10**9
+UUID_DIGITS = 8
+"""How much of a GPU's UUID is told: as much as tells the GPUs of a machine apart."""
+UUID_PREFIX = "GPU-"
 SIGNIFICANT_DIGITS = 6
 
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
@@ -59,6 +62,13 @@ class CompactDevice(ApiModel):
     """Model."""
     count: Annotated[int, Field(ge=1, le=1024)]
     """GPUs, or ranks on a CPU."""
+    uuids: Annotated[str, Field(max_length=MAX_RANKS * (UUID_DIGITS + 1) - 1)] = ""
+    """First digits of the GPUs' UUIDs, with spaces between."""
+
+    @property
+    def uuid_beginnings(self) -> list[str]:
+        """How the GPUs' UUIDs begin, in the form that nvidia-smi takes, too."""
+        return [UUID_PREFIX + digits for digits in self.uuids.split()]
 
 
 class CompactIteration(ApiModel):
@@ -286,7 +296,12 @@ def _compact_failure(result: RunResult) -> CompactFailure | None:
 
 def _compact_device(device: Device) -> CompactDevice:
     return CompactDevice(
-        kind=device.kind, name=cut_text(device.name, MAX_NAME_BYTES), count=device.count
+        kind=device.kind,
+        name=cut_text(device.name, MAX_NAME_BYTES),
+        count=device.count,
+        uuids=" ".join(
+            uuid.removeprefix(UUID_PREFIX)[:UUID_DIGITS] for uuid in device.uuids[:MAX_RANKS]
+        ),
     )
 
 

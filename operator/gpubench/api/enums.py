@@ -255,6 +255,26 @@ class GateName(StrEnum):
     """Every rank did all epochs, in the same number of steps."""
     PROFILE = "Profile"
     """The profile that was asked for is there."""
+    XID_ERRORS = "XidErrors"
+    """The driver reported no XID error on the run's GPUs."""
+
+
+class TelemetryJoin(StrEnum):
+    """How GPUs were found to be a run's."""
+
+    POD = "Pod"
+    """The exporter named the run's pod."""
+    GPU_UUID = "GpuUuid"
+    """The run named its GPUs, and the exporter had no pod of others on them at that time."""
+
+
+class EnergySource(StrEnum):
+    """Where an energy comes from."""
+
+    COUNTER = "Counter"
+    """The GPU's own counter."""
+    POWER = "Power"
+    """Power over time, by the trapezoidal rule."""
 
 
 class FailureClass(StrEnum):

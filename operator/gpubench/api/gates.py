@@ -7,6 +7,7 @@ from gpubench.api.enums import AcceptanceMetric, GateName, ValidityStatus
 from gpubench.api.execution import AcceptanceRule
 from gpubench.api.result import Gate, RunResult, Validity
 from gpubench.api.run import FailedGate, RunValidity
+from gpubench.api.run_telemetry import RunTelemetry
 
 
 def metric_value(result: RunResult, metric: AcceptanceMetric) -> float | None:
@@ -65,12 +66,29 @@ def with_acceptance(result: RunResult, rules: list[AcceptanceRule]) -> RunResult
     return result.model_copy(update={"validity": Validity.from_gates(gates)})
 
 
-def compact_validity(result: CompactResult, rules: list[AcceptanceRule]) -> RunValidity | None:
-    """Judge what a pod handed over by these rules; None for an attempt that failed."""
+def xid_gate(telemetry: RunTelemetry) -> Gate:
+    """The driver reported no XID error on the run's GPUs."""
+    found = ", ".join(str(code) for code in telemetry.xid_errors)
+    return Gate(
+        name=GateName.XID_ERRORS,
+        passed=not found,
+        message=f"XID errors during the attempt: {found or 'none'}",
+    )
+
+
+def compact_validity(
+    result: CompactResult, rules: list[AcceptanceRule], telemetry: RunTelemetry | None = None
+) -> RunValidity | None:
+    """Judge what a pod handed over by these rules and by what DCGM saw of that attempt.
+
+    None for an attempt that failed.
+    """
     if result.validity is None:
         return None
     failed = [FailedGate(name=g) for g in result.failed_gates if g is not GateName.ACCEPTANCE]
     gates = [acceptance_gate(compact_metric_value(result, r.metric), r) for r in rules]
+    if telemetry is not None and telemetry.attempt == result.attempt:
+        gates.append(xid_gate(telemetry))
     failed += [FailedGate(name=g.name, message=g.message) for g in gates if not g.passed]
     status = ValidityStatus.INVALID if failed else ValidityStatus.VALID
     return RunValidity(status=status, failed_gates=failed)

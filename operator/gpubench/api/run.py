@@ -10,6 +10,7 @@ from gpubench.api.base import ApiModel, DnsName, cel_rules
 from gpubench.api.benchmark import Condition, Metadata, Timestamp, Workload
 from gpubench.api.compact import CompactResult
 from gpubench.api.enums import AttemptState, FailureClass, GateName, RunPhase, ValidityStatus
+from gpubench.api.run_telemetry import RunTelemetry
 from gpubench.api.sweep import GpuCount
 
 MAX_ATTEMPTS = 40
@@ -140,6 +141,8 @@ class GPUBenchmarkRunStatus(ApiModel):
     """When the run happened and what it took."""
     result: CompactResult | None = None
     """What the last attempt measured; the whole lies in the results folder."""
+    telemetry: RunTelemetry | None = None
+    """What DCGM saw on the run's GPUs; none where the operator knows no exporter."""
     validity: RunValidity | None = None
     """Whether the result may be used, by the benchmark's present acceptance rules."""
 

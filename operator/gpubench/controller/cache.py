@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel
 
 from gpubench.api.enums import AttemptState, Backend
 from gpubench.api.run import GPUBenchmarkRunStatus
+from gpubench.api.run_telemetry import RunTelemetry
 from gpubench.backends import (
     BACKENDS,
     BENCHMARK_UID_LABEL,
@@ -269,6 +270,8 @@ class ClusterCache:
         self._benchmarks: dict[str, BenchmarkCache] = {}
         self.nodes: dict[str, NodeState] = {}
         self.usage: dict[str, Usage] = {}
+        self.telemetry: dict[tuple[str, int], RunTelemetry] = {}
+        """What DCGM saw of attempts, by uid of the run and number."""
 
     def benchmark(self, uid: str) -> BenchmarkCache:
         """Return a benchmark's part, empty at first."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from gpubench.telemetry.dcgm import Trouble
+
 RECONCILE_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -31,6 +33,38 @@ class ApiCounters:
     def error(self, status: int) -> None:
         """Count a request that failed."""
         self._errors.labels(str(status)).inc()
+
+
+class DcgmCounters:
+    """Scrapes of dcgm-exporters."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._scrapes = Counter(
+            "gpubench_operator_dcgm_scrapes", "Scrapes of dcgm-exporters", registry=registry
+        )
+        self._failures = Counter(
+            "gpubench_operator_dcgm_scrape_failures",
+            "Scrapes that gave nothing, by reason",
+            ["reason"],
+            registry=registry,
+        )
+        self._gaps = Counter(
+            "gpubench_operator_dcgm_gaps",
+            "Times that an exporter stopped giving answers",
+            registry=registry,
+        )
+
+    def scraped(self) -> None:
+        """Count a scrape."""
+        self._scrapes.inc()
+
+    def failed(self, trouble: Trouble) -> None:
+        """Count a scrape that gave nothing."""
+        self._failures.labels(trouble).inc()
+
+    def gap_began(self) -> None:
+        """Count an exporter that stopped answering."""
+        self._gaps.inc()
 
 
 class ReconcileCounters:

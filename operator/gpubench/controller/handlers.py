@@ -18,7 +18,7 @@ import kopf
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import BenchmarkCache, ClusterCache
 from gpubench.controller.client import ApiError, KubernetesClient
-from gpubench.controller.counters import ReconcileCounters
+from gpubench.controller.counters import DcgmCounters, ReconcileCounters
 from gpubench.controller.health import Health
 from gpubench.controller.reconciler import BenchmarkReconciler
 from gpubench.controller.settings import OperatorSettings
@@ -43,6 +43,7 @@ class Operator:
     announcer: Announcer
     counters: ReconcileCounters
     health: Health
+    dcgm: DcgmCounters
 
 
 def make_registry(operator: Operator) -> kopf.OperatorRegistry:

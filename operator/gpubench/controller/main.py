@@ -19,7 +19,8 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 from gpubench.controller.announcements import Announcer
 from gpubench.controller.cache import ClusterCache
 from gpubench.controller.client import KubernetesClient, load_configuration
-from gpubench.controller.counters import ApiCounters, ReconcileCounters
+from gpubench.controller.counters import ApiCounters, DcgmCounters, ReconcileCounters
+from gpubench.controller.dcgm_monitor import DcgmMonitor
 from gpubench.controller.events import EventWriter
 from gpubench.controller.handlers import Operator, make_registry
 from gpubench.controller.health import Health
@@ -93,6 +94,7 @@ async def _operate(settings: OperatorSettings) -> int:
             announcer=Announcer(EventWriter(client, identity)),
             counters=ReconcileCounters(registry),
             health=Health(),
+            dcgm=DcgmCounters(registry),
         )
         registry.register(ClusterCollector(operator.cluster, operator.health))
         async with serving(settings.http_port, registry, operator.health):
@@ -149,6 +151,7 @@ async def _act(operator: Operator, stop: asyncio.Event) -> None:
     children = asyncio.create_task(
         watch_children(operator.client, operator.cluster, operator.health, namespaces)
     )
+    looking = asyncio.create_task(_look_at_gpus(operator))
     try:
         await asyncio.wait(
             [watching, asyncio.ensure_future(ready.wait())], return_when=asyncio.FIRST_COMPLETED
@@ -161,6 +164,17 @@ async def _act(operator: Operator, stop: asyncio.Event) -> None:
     finally:
         watching.cancel()
         children.cancel()
+        looking.cancel()
+
+
+async def _look_at_gpus(operator: Operator) -> None:
+    """Look at the GPUs of runs; runs go on without, whatever happens."""
+    settings = operator.settings.dcgm
+    if settings.enabled:
+        try:
+            await DcgmMonitor(operator.cluster, operator.client, settings, operator.dcgm).run()
+        except Exception:
+            logger.exception("GPUs are not looked at any more, until the operator starts again")
 
 
 def _stop_on_signals(stop: asyncio.Event) -> None:

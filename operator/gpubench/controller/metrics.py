@@ -97,6 +97,7 @@ def _run_samples(cache: BenchmarkCache, body: Object) -> Iterator[RunSample]:
             gpu_seconds=status.timing.gpu_seconds or 0.0,
             validity=status.validity.status if status.validity else None,
             result=status.result,
+            telemetry=status.telemetry,
             failed_gates=_failed_gates(record),
             started_at=_moment(status.timing.start_time),
             completed_at=_moment(status.timing.completion_time),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpubench.api.compact import CompactResult
 from gpubench.api.enums import AttemptState, FailureClass
 from gpubench.api.execution import AcceptanceRule
 from gpubench.api.gates import compact_validity
+from gpubench.api.run_telemetry import RunTelemetry
 from gpubench.backends import JobPhase, JobState, PodState, observe_attempt, pod_is_overdue
 from gpubench.controller.cache import BenchmarkCache, RunRecord
 from gpubench.lifecycle import ObservedAttempt, ObservedRun, StopAttempt, finished_attempts
@@ -22,6 +24,8 @@ class RunView:
 
     run: ObservedRun
     result: CompactResult | None = None
+    telemetry: RunTelemetry | None = None
+    """What DCGM saw of that attempt."""
 
 
 def jobs_of(cache: BenchmarkCache, record: RunRecord) -> list[JobState]:
@@ -97,6 +101,35 @@ def _judged(
         return attempt
     validity = compact_validity(result, rules)
     return replace(attempt, validity=validity.status if validity else None)
+
+
+def with_telemetry(
+    view: RunView,
+    record: RunRecord | None,
+    seen: Mapping[tuple[str, int], RunTelemetry],
+    rules: list[AcceptanceRule],
+) -> RunView:
+    """Return a view with what DCGM saw of its accepted or last attempt, judged by that, too.
+
+    What is recorded stays where it has more samples than what is known now, as after a restart.
+    """
+    run = view.run
+    told = run.accepted or (run.attempts[-1] if run.attempts else None)
+    if record is None or told is None:
+        return view
+    recorded, telemetry = record.status.telemetry, seen.get((record.uid, told.number))
+    if (
+        recorded is not None
+        and recorded.attempt == told.number
+        and (telemetry is None or telemetry.samples < recorded.samples)
+    ):
+        telemetry = recorded
+    if telemetry is None or told is not run.accepted or view.result is None:
+        return replace(view, telemetry=telemetry)
+    validity = compact_validity(view.result, rules, telemetry)
+    judged = replace(told, validity=validity.status if validity else None)
+    attempts = tuple(judged if attempt is told else attempt for attempt in run.attempts)
+    return replace(view, run=replace(run, attempts=attempts), telemetry=telemetry)
 
 
 def stopped(view: RunView, stop: StopAttempt, now: float) -> RunView:

@@ -32,6 +32,7 @@ from gpubench.controller.observer import (
     stopped,
     view_run,
     waiting_jobs,
+    with_telemetry,
 )
 from gpubench.controller.obstacles import find_obstacles, too_large
 from gpubench.controller.outdated import outdated_attempts
@@ -191,7 +192,8 @@ class BenchmarkReconciler:
     def _view(self, assignment: Assignment, name: str) -> RunView:
         rules = assignment.benchmark.spec.results.acceptance
         record = self._cache.runs.get(name)
-        return view_run(assignment.runs[name], record, self._cache, rules, time.time())
+        view = view_run(assignment.runs[name], record, self._cache, rules, time.time())
+        return with_telemetry(view, record, self._cluster.telemetry, rules)
 
     def _room(self, assignment: Assignment) -> Room:
         others = [usage for uid, usage in self._cluster.usage.items() if uid != self.uid]

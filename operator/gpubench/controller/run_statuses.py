@@ -93,5 +93,6 @@ def _new_status(
         assignment.benchmark.spec.results.acceptance,
         previous.conditions,
         now,
+        view.telemetry,
     )
     return None if status == previous else status

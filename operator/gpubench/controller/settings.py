@@ -28,6 +28,33 @@ class Images(ApiModel):
     """For workload.llmTuning."""
 
 
+class DcgmEndpoint(ApiModel):
+    """A dcgm-exporter at a fixed address."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^ ]+$", max_length=512)]
+    """Such as http://10.0.0.5:9400/metrics."""
+    node: DnsName | None = None
+    """The node whose GPUs it shows; by default it may be any."""
+
+
+class DcgmSettings(ApiModel):
+    """How the operator sees what DCGM sees on the GPUs of runs."""
+
+    enabled: bool = True
+    """Whether it looks at all. Where there is no exporter nothing happens."""
+    endpoints: Annotated[list[DcgmEndpoint], Field(max_length=1000)] = []
+    """Exporters at fixed addresses; if there are any, no others are looked for."""
+    namespace: DnsName = "gpu-operator"
+    """Where the exporters' pods are; whoever may make pods there is believed."""
+    pod_selector: str = "app=nvidia-dcgm-exporter"
+    """Which pods they are."""
+    port: Annotated[int, Field(ge=1, le=65_535)] = 9400
+    """Their port."""
+    interval_seconds: Annotated[int, Field(ge=1, le=300)] = 2
+    """Shortest time from one look at an exporter to the next; it is asked more seldom where its
+    own refresh is slower."""
+
+
 class OperatorSettings(ApiModel):
     """The operator's settings."""
 
@@ -61,6 +88,8 @@ class OperatorSettings(ApiModel):
     """Whether the operator may read nodes, to know what they offer; else `maxGpus` says it."""
     max_gpus: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """GPUs that all benchmarks together may ask for; by default as many as nodes have."""
+    dcgm: DcgmSettings = DcgmSettings()
+    """What DCGM sees."""
 
     @property
     def pods(self) -> PodSettings:

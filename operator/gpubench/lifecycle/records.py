@@ -22,6 +22,7 @@ from gpubench.api.run import (
     GPUBenchmarkRunStatus,
     RunTiming,
 )
+from gpubench.api.run_telemetry import RunTelemetry
 from gpubench.lifecycle.conditions import Judgement, make_conditions
 from gpubench.lifecycle.observed import LIVE_STATES, ObservedAttempt, ObservedRun, Policy
 from gpubench.lifecycle.runs import RunState, run_state
@@ -34,19 +35,19 @@ def finished_attempts(
 ) -> tuple[ObservedAttempt, ...]:
     """Return the attempts that a status knows to be over, judged by the present rules."""
     return tuple(
-        _observe(attempt, status.result, rules)
+        _observe(attempt, status, rules)
         for attempt in status.attempts
         if attempt.state not in LIVE_STATES
     )
 
 
 def _observe(
-    attempt: Attempt, result: CompactResult | None, rules: list[AcceptanceRule]
+    attempt: Attempt, status: GPUBenchmarkRunStatus, rules: list[AcceptanceRule]
 ) -> ObservedAttempt:
     ended_at = from_timestamp(attempt.completion_time) if attempt.completion_time else 0.0
     started_at = from_timestamp(attempt.start_time) if attempt.start_time else ended_at
-    judged = result if attempt.state is AttemptState.SUCCEEDED else None
-    validity = compact_validity(judged, rules) if judged else None
+    judged = status.result if attempt.state is AttemptState.SUCCEEDED else None
+    validity = compact_validity(judged, rules, status.telemetry) if judged else None
     return ObservedAttempt(
         number=attempt.number,
         state=attempt.state,
@@ -66,12 +67,18 @@ def make_run_status(
     rules: list[AcceptanceRule],
     previous: Sequence[Condition],
     now: float,
+    telemetry: RunTelemetry | None = None,
 ) -> GPUBenchmarkRunStatus:
-    """Return the status of a run; `result` is what its accepted or last attempt handed over."""
+    """Return the status of a run.
+
+    `result` is what its accepted or last attempt handed over, `telemetry` what DCGM saw of it.
+    """
     run = replace(run, attempts=tuple(_as_recorded(attempt) for attempt in run.attempts))
     state = run_state(run, policy)
     latest = run.attempts[-1] if run.attempts else None
-    validity = compact_validity(result, rules) if result and run.accepted else None
+    validity = None
+    if result and run.accepted:
+        validity = compact_validity(result, rules, telemetry)
     return GPUBenchmarkRunStatus(
         phase=state.phase,
         conditions=make_conditions(_judge(run, state), previous, None, now),
@@ -79,6 +86,7 @@ def make_run_status(
         attempts=[_record(run.name, attempt) for attempt in run.attempts[-MAX_ATTEMPTS:]],
         timing=_timing(run, state),
         result=result,
+        telemetry=telemetry,
         validity=validity,
     )
 

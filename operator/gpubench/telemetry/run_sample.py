@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 
 from gpubench.api.compact import CompactResult
 from gpubench.api.enums import Outcome, RunPhase, Strategy, ValidityStatus
+from gpubench.api.run_telemetry import RunTelemetry
 
 IDENTITY = ("namespace", "benchmark", "run")
 """Labels that every number of a run carries."""
@@ -41,6 +42,8 @@ class RunSample:
     started_at: float | None = None
     completed_at: float | None = None
     pods: Sequence[RunPod] = ()
+    telemetry: RunTelemetry | None = None
+    """What DCGM saw."""
 
     @property
     def identity(self) -> list[str]:
