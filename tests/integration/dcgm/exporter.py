@@ -5,7 +5,7 @@
 It prints its port. FILE is JSON that is read before each answer: what to serve, and how to fail.
 
     {"format": "4.5",            the release whose form it has: 2.4, 3.3, 3.3-old-namespace, 4.5
-     "fault": "",                slow, dead, half, error, huge, garbage, or none
+     "fault": "",                slow, dead, half, error, redirect, huge, garbage, or none
      "date": 0,                  seconds that its clock is ahead
      "gpus": [{"uuid": "GPU-...", "instance": "", "profile": "", "pods": [["ns", "pod"]],
                "values": {"DCGM_FI_DEV_POWER_USAGE": 300.5, ...}}]}
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import socket
 import sys
 import time
 from email.utils import formatdate
@@ -115,7 +116,8 @@ class Handler(BaseHTTPRequestHandler):
             case "slow":
                 time.sleep(60)
             case "dead":
-                self.connection.close()
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
                 return
             case "half":
                 self._send(200, body, len(body) // 2, wanted)
@@ -125,6 +127,9 @@ class Handler(BaseHTTPRequestHandler):
             case "error":
                 self._send(500, b"internal server error\n", None, wanted)
                 return
+            case "redirect":
+                self._send(302, b"", None, wanted)
+                return
             case "huge":
                 body *= 1 + 2**26 // max(len(body), 1)
             case "garbage":
@@ -133,6 +138,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, body: bytes, cut: int | None, wanted: dict[str, Any]) -> None:
         self.send_response_only(status)
+        if status == 302:
+            self.send_header("Location", "/metrics")
         self.send_header("Date", formatdate(time.time() + wanted.get("date", 0), usegmt=True))
         self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
