@@ -46,6 +46,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 
+{{/* "yes" where the operator may list exporters' pods, or need not. */}}
+{{- define "gpubench.mayFindExporters" -}}
+{{- if or (not .Values.namespaces) .Values.rbac.readExporters .Values.settings.dcgm.endpoints -}}
+yes
+{{- end -}}
+{{- end -}}
+
 {{- define "gpubench.settings" -}}
 {{- $images := dict -}}
 {{- range $workload := list "imageRecognition" "llmTuning" -}}
@@ -60,6 +67,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
     "images" $images -}}
 {{- range $name, $value := .Values.settings -}}
 {{- if not (kindIs "invalid" $value) }}{{ $_ := set $computed $name $value }}{{ end -}}
+{{- end -}}
+{{- if not (include "gpubench.mayFindExporters" .) -}}
+{{- $_ := set $computed "dcgm" (set (deepCopy .Values.settings.dcgm) "enabled" false) -}}
 {{- end -}}
 {{ toYaml $computed }}
 {{- end -}}

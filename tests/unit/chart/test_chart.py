@@ -174,6 +174,20 @@ def test_settings_come_from_the_values() -> None:
     assert not settings_of(render(BARE)).watch_nodes
 
 
+def test_exporters_are_looked_for_only_where_that_is_allowed() -> None:
+    assert settings_of(render({})).dcgm.enabled
+    assert not settings_of(render(LIMITED)).dcgm.enabled
+    found = settings_of(render({**LIMITED, "rbac": {"readExporters": True}})).dcgm
+    assert (found.enabled, found.namespace, found.port) == (True, "gpu-operator", 9400)
+    endpoints = {"settings": {"dcgm": {"endpoints": [{"url": "http://a:9400/metrics"}]}}}
+    assert settings_of(render({**LIMITED, **endpoints})).dcgm.enabled
+
+
+def test_exporters_can_be_reached_where_calls_are_limited() -> None:
+    (rule,) = named(render(EVERYTHING), "NetworkPolicy", OPERATOR)["spec"]["egress"]
+    assert {port["port"] for port in rule["ports"]} == {53, 443, 6443, 9400}
+
+
 def test_the_charts_defaults_are_the_operators() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
     defaults = OperatorSettings().model_dump(mode="json", by_alias=True)

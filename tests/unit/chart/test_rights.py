@@ -37,14 +37,7 @@ def roles_of(objects: list[Object], account: str) -> list[Object]:
 
 
 def rights_of(objects: list[Object], account: str) -> set[Right]:
-    return {
-        (verb, group, resource)
-        for role in roles_of(objects, account)
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
+    return {right for role in roles_of(objects, account) for right in rights_of_role(role)}
 
 
 @pytest.mark.parametrize("values", [{}, LIMITED, BARE], ids=["all", "limited", "bare"])
@@ -82,6 +75,32 @@ def test_it_may_do_the_same_in_a_namespace_as_everywhere() -> None:
     limited = rights_of(render(LIMITED), ACCOUNT)
     assert limited < everywhere
     assert {resource for _, _, resource in everywhere - limited} == {"customresourcedefinitions"}
+
+
+def test_exporters_may_be_found_in_one_more_namespace_if_that_is_asked_for() -> None:
+    values = {**LIMITED, "rbac": {"readExporters": True}}
+    more = rights_by_place(render(values)) - rights_by_place(render(LIMITED))
+    assert more == {("gpu-operator", "list", "", "pods")}
+    named_ones = values | {"settings": {"dcgm": {"endpoints": [{"url": "http://a:9400/metrics"}]}}}
+    assert rights_by_place(render(named_ones)) == rights_by_place(render(LIMITED))
+
+
+def rights_by_place(objects: list[Object]) -> set[tuple[str, str, str, str]]:
+    return {
+        (role["metadata"].get("namespace", ""), *right)
+        for role in roles_of(objects, ACCOUNT)
+        for right in rights_of_role(role)
+    }
+
+
+def rights_of_role(role: Object) -> set[Right]:
+    return {
+        (verb, group, resource)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
 
 
 def test_the_lease_is_the_only_thing_that_it_may_write_in_its_own_namespace() -> None:
