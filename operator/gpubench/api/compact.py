@@ -62,13 +62,13 @@ class CompactDevice(ApiModel):
     """Model."""
     count: Annotated[int, Field(ge=1, le=1024)]
     """GPUs, or ranks on a CPU."""
-    uuids: Annotated[str, Field(max_length=MAX_RANKS * (UUID_DIGITS + 1) - 1)] = ""
-    """First digits of the GPUs' UUIDs, with spaces between."""
+    uuids: Annotated[str, Field(max_length=MAX_RANKS * (UUID_DIGITS + 1) - 1)] | None = None
+    """First digits of the GPUs' UUIDs, with spaces between; left out where there is no room."""
 
     @property
     def uuid_beginnings(self) -> list[str]:
         """How the GPUs' UUIDs begin, in the form that nvidia-smi takes, too."""
-        return [UUID_PREFIX + digits for digits in self.uuids.split()]
+        return [UUID_PREFIX + digits for digits in (self.uuids or "").split()]
 
 
 class CompactIteration(ApiModel):
@@ -202,7 +202,11 @@ class CompactResult(ApiModel):
 
     def to_message(self) -> str:
         """Return the termination message: JSON of `MAX_MESSAGE_BYTES` at most."""
-        message = json.dumps(self.to_json_dict(), separators=(",", ":"), ensure_ascii=False)
+        content = self.to_json_dict()
+        message = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+        if len(message.encode()) > MAX_MESSAGE_BYTES:
+            content.get("device", {}).pop("uuids", None)
+            message = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
         assert len(message.encode()) <= MAX_MESSAGE_BYTES
         return message
 
@@ -301,7 +305,8 @@ def _compact_device(device: Device) -> CompactDevice:
         count=device.count,
         uuids=" ".join(
             uuid.removeprefix(UUID_PREFIX)[:UUID_DIGITS] for uuid in device.uuids[:MAX_RANKS]
-        ),
+        )
+        or None,
     )
 
 

@@ -255,7 +255,7 @@ class GateName(StrEnum):
     """Every rank did all epochs, in the same number of steps."""
     PROFILE = "Profile"
     """The profile that was asked for is there."""
-    XID_ERRORS = "XidErrors"
+    XID = "Xid"
     """The driver reported no XID error on the run's GPUs."""
 
 

@@ -70,7 +70,7 @@ def xid_gate(telemetry: RunTelemetry) -> Gate:
     """The driver reported no XID error on the run's GPUs."""
     found = ", ".join(str(code) for code in telemetry.xid_errors)
     return Gate(
-        name=GateName.XID_ERRORS,
+        name=GateName.XID,
         passed=not found,
         message=f"XID errors during the attempt: {found or 'none'}",
     )

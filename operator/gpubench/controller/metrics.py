@@ -16,6 +16,7 @@ from gpubench.controller.cache import BenchmarkCache, ClusterCache, Object, RunR
 from gpubench.controller.health import Health
 from gpubench.lifecycle.timestamps import from_timestamp
 from gpubench.telemetry.benchmark_metrics import BenchmarkSample, benchmark_metrics
+from gpubench.telemetry.dcgm_metrics import dcgm_metrics
 from gpubench.telemetry.run_metrics import run_metrics
 from gpubench.telemetry.run_sample import RunPod, RunSample
 
@@ -49,6 +50,7 @@ class ClusterCollector(Collector):
         yield _counts("benchmarks", "Benchmarks", BenchmarkPhase, phases)
         yield from benchmark_metrics(benchmarks)
         yield from run_metrics(runs)
+        yield from dcgm_metrics(runs)
 
 
 def _counts(

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from gpubench.telemetry.dcgm_metrics import dcgm_metrics
 from gpubench.telemetry.profile_metrics import profile_metrics
 from gpubench.telemetry.run_sample import (
     IDENTITY,
@@ -88,7 +87,6 @@ def run_metrics(samples: Iterable[RunSample]) -> Iterator[Metric]:
     yield _iterations(valid)
     yield _peak_memory(valid)
     yield from profile_metrics(valid)
-    yield from dcgm_metrics(runs)
 
 
 def _states(runs: Sequence[RunSample]) -> Iterator[Metric]:

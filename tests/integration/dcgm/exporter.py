@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import socket
-import sys
 import time
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -167,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

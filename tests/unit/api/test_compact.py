@@ -105,9 +105,25 @@ def test_longest_result_has_every_family_on_eight_ranks() -> None:
     assert len(result.to_message()) > 3500
 
 
+def without_uuids(result: CompactResult) -> CompactResult:
+    assert result.device is not None
+    device = result.device.model_copy(update={"uuids": None})
+    return result.model_copy(update={"device": device})
+
+
 def test_message_reads_back_as_written() -> None:
-    result = longest_result(without="failure")
+    result = without_uuids(longest_result(without="failure"))
     assert CompactResult.from_message(result.to_message()) == result
+
+
+def test_uuids_are_told_where_there_is_room() -> None:
+    longest = longest_result(without="failure")
+    assert CompactResult.from_message(longest.to_message()) == without_uuids(longest)
+    assert longest.profile is not None
+    first = dict(list(longest.profile.families.items())[:-2])
+    profile = longest.profile.model_copy(update={"families": first})
+    shorter = longest.model_copy(update={"profile": profile})
+    assert CompactResult.from_message(shorter.to_message()) == shorter
 
 
 @pytest.mark.parametrize("cut", [0, 1, 100, -1])

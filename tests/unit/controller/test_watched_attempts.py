@@ -140,9 +140,7 @@ def test_an_xid_error_makes_the_run_invalid_by_a_gate() -> None:
     assert status["phase"] == RunPhase.INVALID
     assert status["validity"] == {
         "status": ValidityStatus.INVALID,
-        "failedGates": [
-            {"name": GateName.XID_ERRORS, "message": "XID errors during the attempt: 79"}
-        ],
+        "failedGates": [{"name": GateName.XID, "message": "XID errors during the attempt: 79"}],
     }
 
 

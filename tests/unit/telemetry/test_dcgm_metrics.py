@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpubench.api.enums import ValidityStatus
 from gpubench.api.run_telemetry import RunTelemetry
-from gpubench.telemetry.run_metrics import run_metrics
+from gpubench.telemetry.dcgm_metrics import dcgm_metrics
 from tests.unit.telemetry.samples import exposition, sample
 
 IDENTITY = 'benchmark="demo",namespace="lab",run="demo-abcdefghij-1"'
@@ -39,7 +39,7 @@ FULL = RunTelemetry(
 def exported(telemetry: RunTelemetry | None, validity: ValidityStatus) -> dict[str, float]:
     """Return the numbers by DCGM, by name and labels beside the run's."""
     run = replace(sample(validity=validity), telemetry=telemetry)
-    lines = exposition(run_metrics([run])).splitlines()
+    lines = exposition(dcgm_metrics([run])).splitlines()
     found = {}
     for line in lines:
         name, _, rest = line.partition("{")

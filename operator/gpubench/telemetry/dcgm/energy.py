@@ -77,7 +77,7 @@ def energy(
     if len(has) < 2:
         source, has = EnergySource.POWER, [s for s in samples if Field.POWER in s.values]
     near = _around(has, window)
-    power = _range(near, source)
+    power = _range(has, near, source)
     if len(near) < 2 or power is None:
         return None
     first, last = max(near[0].time, window.start), min(near[-1].time, window.end)
@@ -111,22 +111,35 @@ def _age(sample: Sample, refresh: float) -> float:
     return min(sample.age, refresh)
 
 
-def _range(samples: Sequence[Sample], source: EnergySource) -> _Range | None:
-    """Return the power that was seen: told, and by the counter's rise."""
-    powers = [s.values[Field.POWER] for s in samples if Field.POWER in s.values]
+def _range(
+    samples: Sequence[Sample], near: Sequence[Sample], source: EnergySource
+) -> _Range | None:
+    """Return the power that was ever seen, and its mean near the window."""
+    seen = _powers(samples) + [joules / seconds for joules, seconds in _rises(samples, source)]
+    powers, rises = _powers(near), _rises(near, source)
+    if rises:
+        mean = sum(joules for joules, _ in rises) / sum(seconds for _, seconds in rises)
+    elif powers:
+        mean = sum(powers) / len(powers)
+    else:
+        return None
+    return _Range(min(seen), mean, max(seen))
+
+
+def _powers(samples: Sequence[Sample]) -> list[float]:
+    return [s.values[Field.POWER] for s in samples if Field.POWER in s.values]
+
+
+def _rises(samples: Sequence[Sample], source: EnergySource) -> list[tuple[float, float]]:
+    """Return by how much the counter rose in how many seconds, from sample to sample."""
+    if source is not EnergySource.COUNTER:
+        return []
     rises = [
         (b.values[Field.ENERGY] - a.values[Field.ENERGY], b.time - a.time)
         for a, b in pairwise(samples)
-        if source is EnergySource.COUNTER and b.time > a.time
+        if b.time > a.time
     ]
-    rises = [(joules, seconds) for joules, seconds in rises if joules >= 0.0]
-    seen = powers + [joules / seconds for joules, seconds in rises]
-    if not seen:
-        return None
-    mean = sum(powers) / len(powers) if powers else 0.0
-    if rises:
-        mean = sum(joules for joules, _ in rises) / sum(seconds for _, seconds in rises)
-    return _Range(min(seen), mean, max(seen))
+    return [(joules, seconds) for joules, seconds in rises if joules >= 0.0]
 
 
 def _between(a: Sample, b: Sample, window: Window, power: _Range, source: EnergySource) -> _Piece:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,17 +30,10 @@ Show = Callable[[int], list[dict[str, Any]]]
 
 
 def attempt(**values: Any) -> Attempt:
-    return Attempt(
-        **{
-            "number": 1,
-            "pod": PodId(*OURS),
-            "node": "node-a",
-            "began_at": 100.0,
-            "ended_at": 200.0,
-            "gpus": 1,
-        }
-        | values
+    usual = Attempt(
+        number=1, pod=PodId(*OURS), node="node-a", began_at=100.0, ended_at=200.0, gpus=1
     )
+    return replace(usual, **values)
 
 
 def history(show: Show, *, every: int = 1, seconds: range = range(80, 221)) -> ExporterHistory:
