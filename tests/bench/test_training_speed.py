@@ -90,7 +90,7 @@ def pairs_of_steps(
     prepare_torch(plan)
     writer = ProgressWriter(output, enabled=True)
     turns = TurnTaking(writer, plain_steps(root, image_size, batch_size))
-    build_trainer(plan, build_network(plan), turns).train_epoch(1)
+    build_trainer(plan, build_network(plan), turns, output).train_epoch(1)
     return turns.pairs[WARMUP_STEPS:]
 
 

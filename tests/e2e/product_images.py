@@ -21,9 +21,15 @@ REPOSITORY = Path(__file__).parents[2]
 TAG = "dev"
 LOCKS = {"operator": "operator", "image-recognition": "workload"}
 """By image: the lock file with its packages."""
-SOURCES = {"operator": ("operator",), "image-recognition": ("operator/gpubench/api", "workloads")}
+CONTROL = "operator/gpubench"
+SOURCES = {
+    "operator": ("operator",),
+    "image-recognition": (f"{CONTROL}/api", f"{CONTROL}/profiles", "workloads"),
+}
 """By image: the folders of code that decide what it does."""
-FLAGS = {"operator": "", "image-recognition": "--build-arg TRIM=cpu"}
+NSYS_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "gpubench" / "nsys"
+"""Where scripts/fetch_nsys.sh keeps what it fetched."""
+FLAGS = {"operator": "", "image-recognition": "--build-arg TRIM=cpu --build-arg NSYS=debian"}
 """Nodes of tests have no GPUs, and 1.5 GB less are built, packed and unpacked sooner."""
 COLD_SECONDS = 1500
 """Where nothing is built yet, torch comes over the network."""
@@ -41,9 +47,11 @@ def ensure_product_image(name: str, layout: Layout | None = None) -> str:
     base = ensure_base_image(layout)
     inputs = _hash_inputs(name, base)
     if image_config(image, layout).get("Labels", {}).get(INPUTS) != inputs:
+        NSYS_CACHE.mkdir(parents=True, exist_ok=True)
+        cache = f"{NSYS_CACHE}:/var/cache/nsys"
         variables = {
             "BASE_IMAGE": base,
-            "BUILD_FLAGS": f"{FLAGS[name]} --label {INPUTS}={inputs}",
+            "BUILD_FLAGS": f"{FLAGS[name]} --label {INPUTS}={inputs} -v {cache}",
             "ENGINE": " ".join(buildah(layout)),
             "TAG": TAG,
         }
@@ -77,6 +85,7 @@ def _hash_inputs(name: str, base: str) -> str:
         REPOSITORY / "images" / name / "Dockerfile",
         *(REPOSITORY / "requirements" / f"{lock}.txt" for lock in ("uv", LOCKS[name])),
         REPOSITORY / "pyproject.toml",
+        REPOSITORY / "scripts" / "fetch_nsys.sh",
         *(path for folder in SOURCES[name] for path in sorted((REPOSITORY / folder).rglob("*"))),
     ]
     total = hashlib.sha256(f"{base} {FLAGS[name]}".encode())

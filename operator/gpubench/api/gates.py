@@ -90,5 +90,6 @@ def compact_validity(
     if telemetry is not None and telemetry.attempt == result.attempt:
         gates.append(xid_gate(telemetry))
     failed += [FailedGate(name=g.name, message=g.message) for g in gates if not g.passed]
-    status = ValidityStatus.INVALID if failed else ValidityStatus.VALID
+    spoiling = [gate for gate in failed if gate.name is not GateName.PROFILE]
+    status = ValidityStatus.INVALID if spoiling else ValidityStatus.VALID
     return RunValidity(status=status, failed_gates=failed)

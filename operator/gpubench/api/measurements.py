@@ -93,6 +93,8 @@ class Timing(ApiModel):
     status."""
     iteration: Distribution | None = None
     """Seconds per steady step, slowest rank at each step."""
+    profiled: bool | None = None
+    """Whether these are numbers of steps that a profiler slowed, because it left too few others."""
     phases: StepPhases | None = None
     """A steady step by phase."""
 

@@ -126,14 +126,17 @@ class Validity(ApiModel):
     """Whether the result may be used, and by which checks."""
 
     status: ValidityStatus
-    """Valid if every gate passed."""
+    """Valid if every gate passed, but for `Profile`, which says only what became of that."""
     gates: list[Gate]
     """Every check that was made."""
 
     @classmethod
     def from_gates(cls, gates: list[Gate]) -> Self:
-        """Judge by the gates: valid only if all passed."""
-        valid = all(gate.passed for gate in gates)
+        """Judge by the gates: valid only if all passed, but for that of the profile.
+
+        A profile that is missing takes nothing away from what the training measured.
+        """
+        valid = all(gate.passed for gate in gates if gate.name is not GateName.PROFILE)
         status = ValidityStatus.VALID if valid else ValidityStatus.INVALID
         return cls(status=status, gates=gates)
 

@@ -15,7 +15,11 @@ from gpubench_workloads.reporting.progress_writer import ProgressWriter
 
 
 def records(count: int) -> list[StepRecord]:
-    return [StepRecord(1, n + 1, True, 1.0, 0.0, 0.0, 1.0, 0.0, samples=8) for n in range(count)]
+    none = 0.0
+    return [
+        StepRecord(1, n + 1, True, False, True, 1.0, none, none, 1.0, none, samples=8)
+        for n in range(count)
+    ]
 
 
 def published(folder: Path) -> AttemptProgress:

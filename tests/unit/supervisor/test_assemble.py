@@ -16,12 +16,15 @@ from tests.unit.results import provenance, run_spec
 def steps_of(rank: int, seconds: list[float], samples: int = 64, warmup: int = 1) -> pl.DataFrame:
     count = len(seconds)
     zeros = [0.0] * count
+    regular = [step >= warmup for step in range(count)]
     return pl.DataFrame(
         {
             "rank": [rank] * count,
             "epoch": [1] * count,
             "step": list(range(1, count + 1)),
-            "steady": [step >= warmup for step in range(count)],
+            "regular": regular,
+            "profiled": [False] * count,
+            "steady": regular,
             "iteration_seconds": seconds,
             "data_seconds": zeros,
             "host_to_device_seconds": zeros,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpubench.api.enums import GateName, NsysMode, ValidityStatus
-from gpubench.api.execution import AcceptanceRule, NsysProfiling, Profiling
+from gpubench.api.enums import GateName, ValidityStatus
+from gpubench.api.execution import AcceptanceRule
 from gpubench.api.result import DeviceTelemetry, Gate, Quality, RunResult, Telemetry, Timing
 from gpubench_workloads.reporting.rank_report import RankReport
 from gpubench_workloads.supervisor.gates import MIN_STEADY_STEPS, judge
@@ -84,10 +84,18 @@ def test_foreign_processes_make_it_invalid(processes: list[int], *, passed: bool
     assert gate(judged, GateName.EXCLUSIVE_DEVICE).passed is passed
 
 
-def test_profile_that_was_asked_for_and_is_missing_makes_it_invalid() -> None:
-    nsys = NsysProfiling(mode=NsysMode.WINDOW, steps=50)
-    spec = SPEC.model_copy(update={"profiling": Profiling(nsys=nsys)})
-    assert not gate(judge(RESULT, spec, REPORTS), GateName.PROFILE).passed
+def test_profile_that_was_asked_for_and_is_missing_leaves_the_result_valid() -> None:
+    missing = Gate(name=GateName.PROFILE, passed=False, message="nsys left no report")
+    judged = judge(RESULT, SPEC, REPORTS, missing)
+    assert gate(judged, GateName.PROFILE) == missing
+    assert judged.is_valid
+
+
+def test_profile_that_is_missing_does_not_hide_what_else_is_wrong() -> None:
+    missing = Gate(name=GateName.PROFILE, passed=False, message="nsys left no report")
+    diverged = Quality(epoch_losses=[])
+    judged = judge(RESULT.model_copy(update={"quality": diverged}), SPEC, REPORTS, missing)
+    assert not judged.is_valid
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,18 @@ class Ranks:
         if self.count > 1:
             dist.barrier()
 
+    def meet(self, word: str) -> None:
+        """Return once every rank has called this with a word that none has used before.
+
+        By way of the store by which the ranks found each other, so that the device is not used.
+        """
+        if self.count == 1:
+            return
+        store = dist.distributed_c10d._get_default_store()  # noqa: SLF001 - there is no other way
+        if store.add(f"gpubench/{word}", 1) == self.count:
+            store.set(f"gpubench/{word}/all", "")
+        store.wait([f"gpubench/{word}/all"], SILENCE)
+
     def total(self, *values: float) -> list[float]:
         """Return the sums of values over all ranks."""
         sums = torch.tensor(values, dtype=torch.float64, device=self.device)

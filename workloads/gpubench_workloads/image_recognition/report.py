@@ -18,11 +18,13 @@ from gpubench_workloads.image_recognition.epochs import RunOutcome
 from gpubench_workloads.image_recognition.pipelines import PIPELINES
 from gpubench_workloads.image_recognition.plan import RunPlan
 from gpubench_workloads.image_recognition.step_clock import StepRecord, mean_phases
-from gpubench_workloads.reporting.rank_report import RankReport, rank_steps_path
+from gpubench_workloads.reporting.rank_report import RankProfile, RankReport, rank_steps_path
 
 STEP_COLUMNS = {
     "epoch": pl.Int32,
     "step": pl.Int32,
+    "regular": pl.Boolean,
+    "profiled": pl.Boolean,
     "steady": pl.Boolean,
     "iteration_seconds": pl.Float64,
     "data_seconds": pl.Float64,
@@ -33,7 +35,7 @@ STEP_COLUMNS = {
 }
 
 
-def build_report(plan: RunPlan, outcome: RunOutcome) -> RankReport:
+def build_report(plan: RunPlan, outcome: RunOutcome, profile: RankProfile | None) -> RankReport:
     """Return what this rank has to say about its run."""
     epochs = outcome.epochs
     return RankReport(
@@ -43,12 +45,13 @@ def build_report(plan: RunPlan, outcome: RunOutcome) -> RankReport:
         evaluation_seconds=outcome.evaluation_seconds,
         epoch_seconds=[epoch.seconds for epoch in epochs],
         steps=len(outcome.records),
-        warmup_steps=sum(not record.steady for record in outcome.records),
+        warmup_steps=sum(not record.regular for record in outcome.records),
         samples_loaded=sum(epoch.samples_loaded for epoch in epochs),
         samples_trained=sum(epoch.samples_trained for epoch in epochs),
         dataset_samples=len(plan.data.train),
         epochs=len(epochs),
         phases=mean_phases(outcome.records),
+        profile=profile,
         quality=_quality(plan, outcome),
         memory=_memory(plan),
         flops_per_sample=plan.flops_per_sample,

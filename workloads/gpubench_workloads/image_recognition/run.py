@@ -40,10 +40,10 @@ def run_rank(spec_path: Path, attempt_folder: Path) -> None:
     with joined(plan.ranks):
         network = build_network(plan)
         warn_of_small_batches(plan, network)
-        trainer = build_trainer(plan, network, progress)
+        trainer = build_trainer(plan, network, progress, attempt_folder)
         outcome = run_epochs(plan, trainer, network, progress)
     write_steps(attempt_folder, plan.ranks.rank, outcome.records)
-    write_rank_report(attempt_folder, build_report(plan, outcome))
+    write_rank_report(attempt_folder, build_report(plan, outcome, trainer.recording.report()))
 
 
 def warn_of_small_batches(plan: RunPlan, network: nn.Module) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ from gpubench_workloads.image_recognition.progress import TrainingProgress
 from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.image_recognition.timeline import timeline_of
 from gpubench_workloads.image_recognition.training import Trainer
+from gpubench_workloads.profiling.recording import Surroundings
+from gpubench_workloads.profiling.start import build_recording
 
 COMPILE_MODES = {
     CompileMode.DEFAULT: "default",
@@ -50,7 +53,9 @@ def build_network(plan: RunPlan) -> nn.Module:
     return AutocastModel(model, plan.formats.autocast, plan.ranks.device.type)
 
 
-def build_trainer(plan: RunPlan, network: nn.Module, progress: TrainingProgress) -> Trainer:
+def build_trainer(
+    plan: RunPlan, network: nn.Module, progress: TrainingProgress, attempt_folder: Path
+) -> Trainer:
     """Return all that a step needs; every rank must call this."""
     workload, device = plan.workload, plan.ranks.device
     model: Callable[[Tensor], Tensor] = plan.strategy.parallel(network, device)
@@ -72,6 +77,17 @@ def build_trainer(plan: RunPlan, network: nn.Module, progress: TrainingProgress)
         ),
         scaler=GradScaler(device.type, enabled=plan.formats.scales_gradients),
         clock=StepClock(timeline_of(device), workload.warmup_steps, plan.strategy.full_steps),
+        recording=build_recording(
+            plan.spec,
+            attempt_folder,
+            plan.ranks.rank,
+            Surroundings(
+                steps_per_epoch=plan.strategy.steps,
+                epochs=workload.epochs,
+                wait_for_device=plan.ranks.wait_for_device,
+                wait_for_ranks=plan.ranks.meet,
+            ),
+        ),
         losses=LossWatch(plan.strategy.steps, device),
         progress=progress,
     )

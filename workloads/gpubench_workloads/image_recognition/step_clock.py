@@ -23,8 +23,13 @@ class StepRecord:
     """From 1."""
     step: int
     """From 1, counted on over epochs."""
+    regular: bool
+    """Whether it took the time that training takes for long: it is after the warm-up, has a full
+    batch, and nothing was done before it that no other step does."""
+    profiled: bool
+    """Whether a profiler recorded it."""
     steady: bool
-    """Whether steady-state numbers count it."""
+    """Whether steady-state numbers count it: it is regular, and no profiler slowed it."""
     iteration_seconds: float
     """From the end of the step before (of the epoch's start) to its own end."""
     data_seconds: float
@@ -52,6 +57,8 @@ class _MarkedStep(Generic[Mark]):
     end: Mark
     data_seconds: float
     samples: int
+    profiled: bool
+    disturbed: bool
 
 
 class StepClock(Generic[Mark]):
@@ -106,8 +113,11 @@ class StepClock(Generic[Mark]):
         """Mark the end of the backward pass."""
         self._computed = self._timeline.mark()
 
-    def finish_step(self, samples: int) -> None:
-        """Mark the end of a step that trained on `samples`, and read those that are over."""
+    def finish_step(self, samples: int, *, profiled: bool = False, disturbed: bool = False) -> None:
+        """Mark the end of a step that trained on `samples`, and read those that are over.
+
+        `disturbed`: something else was going on meanwhile, such as a profiler that was starting.
+        """
         assert self._previous_end is not None
         assert self._computed is not None
         self._steps += 1
@@ -123,6 +133,8 @@ class StepClock(Generic[Mark]):
                 end=end,
                 data_seconds=self._waited_seconds,
                 samples=samples,
+                profiled=profiled,
+                disturbed=disturbed,
             )
         )
         self._previous_end, self._computed = end, None
@@ -152,10 +164,17 @@ class StepClock(Generic[Mark]):
     def _record(self, step: _MarkedStep[Mark]) -> StepRecord:
         seconds = self._timeline.seconds
         _, moved = step.moves[-1]
+        regular = (
+            step.step > self._warmup_steps
+            and 1 < step.step_in_epoch <= self._full_steps
+            and not step.disturbed
+        )
         return StepRecord(
             epoch=step.epoch,
             step=step.step,
-            steady=step.step > self._warmup_steps and 1 < step.step_in_epoch <= self._full_steps,
+            regular=regular,
+            profiled=step.profiled,
+            steady=regular and not step.profiled,
             iteration_seconds=seconds(step.start, step.end),
             data_seconds=step.data_seconds,
             host_to_device_seconds=sum(seconds(start, end) for start, end in step.moves),
@@ -166,8 +185,12 @@ class StepClock(Generic[Mark]):
 
 
 def mean_phases(records: Iterable[StepRecord]) -> StepPhases | None:
-    """Return the mean of each phase over the steady steps; None without any."""
-    steady = [record for record in records if record.steady]
+    """Return the mean of each phase over the steady steps; None without any.
+
+    Where every regular step was profiled, over those.
+    """
+    regular = [record for record in records if record.regular]
+    steady = [record for record in regular if record.steady] or regular
     if not steady:
         return None
     return StepPhases(

@@ -20,6 +20,8 @@ from gpubench_workloads.image_recognition.progress import TrainingProgress
 from gpubench_workloads.image_recognition.ranks import Ranks
 from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.image_recognition.strategies import Strategy
+from gpubench_workloads.profiling import ranges
+from gpubench_workloads.profiling.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Trainer:
     """Does nothing unless the formats ask for scaled gradients."""
     clock: StepClock[Any]
     """Whose marks are events or numbers, as the device has it."""
+    recording: Recording
+    """Of its profile, if one is asked for."""
     losses: LossWatch
     progress: TrainingProgress
 
@@ -60,12 +64,14 @@ class Trainer:
         """
         started = time.perf_counter()
         self.clock.begin_epoch(epoch)
+        self.recording.begin_epoch()
         self.losses.begin_epoch(first_step=(epoch - 1) * self.strategy.steps + 1)
         order = self.strategy.order(epoch - 1, self.pipeline.order_device)
         loaded = 0
         trained: list[int] = []
-        for number, batch in enumerate(self.clock.waiting(self.pipeline.batches(order))):
-            with self.clock.moving():
+        batches = self.recording.each(ranges.DATA, self.pipeline.batches(order))
+        for number, batch in enumerate(self.clock.waiting(batches)):
+            with self.clock.moving(), self.recording.inside(ranges.HOST_TO_DEVICE):
                 images, labels = self.pipeline.to_device(batch)
             loaded += len(labels)
             if self.strategy.trains(number):
@@ -81,14 +87,23 @@ class Trainer:
 
     def step(self, images: Tensor, labels: Tensor) -> None:
         """Train on images [batch, 3, size, size] with labels [batch]."""
-        loss = self.formats.loss_of(self.model(images), labels)
-        self.losses.record(loss)
-        self.scaler.scale(loss).backward()
+        inside = self.recording.inside
+        with inside(ranges.FORWARD):
+            loss = self.formats.loss_of(self.model(images), labels)
+            self.losses.record(loss)
+        with inside(ranges.BACKWARD):
+            self.scaler.scale(loss).backward()
         self.clock.computed()
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        self.optimizer.zero_grad()
-        self.clock.finish_step(samples=len(labels))
+        with inside(ranges.OPTIMIZER):
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+            self.optimizer.zero_grad()
+        self.clock.finish_step(
+            samples=len(labels),
+            profiled=self.recording.is_open,
+            disturbed=self.recording.disturbs,
+        )
+        self.recording.finish_step()
 
 
 def require_finite_weights(model: nn.Module) -> None:

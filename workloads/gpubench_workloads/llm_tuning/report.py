@@ -51,7 +51,7 @@ def build_report(
         epoch_seconds=measurement.epoch_seconds,
         epoch_steps=epoch_steps,
         steps=len(steps),
-        warmup_steps=sum(not record.steady for record in measurement.clock.records),
+        warmup_steps=sum(not record.regular for record in measurement.clock.records),
         samples_loaded=measurement.loaded_sequences,
         samples_trained=sequences,
         dataset_samples=dataset_rows,

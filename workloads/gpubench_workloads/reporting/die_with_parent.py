@@ -9,6 +9,8 @@ import sys
 
 PARENT_VARIABLE = "GPUBENCH_PARENT_PID"
 """Environment variable by which a process tells its children who they are to die with."""
+BOUND = "bound"
+"""Its value in a process that is already bound to end with another one than its parent."""
 PR_SET_PDEATHSIG = 1
 """From linux/prctl.h: the signal that the kernel sends when the parent ends."""
 PR_SET_CHILD_SUBREAPER = 36
@@ -21,10 +23,11 @@ def die_with_parent(parent_pid: int | None = None) -> None:
     Call it first of all, and with the parent's id, by default that of `PARENT_VARIABLE`: a parent
     that ended before the call is known by its id alone, because this process then has another.
     """
-    if sys.platform != "linux":
+    named = os.environ.get(PARENT_VARIABLE)
+    if sys.platform != "linux" or (parent_pid is None and named == BOUND):
         return
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    expected = parent_pid or int(os.environ.get(PARENT_VARIABLE, os.getppid()))
+    expected = parent_pid or int(named or os.getppid())
     if os.getppid() != expected:
         os.kill(os.getpid(), signal.SIGKILL)
 

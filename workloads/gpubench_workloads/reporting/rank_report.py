@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,30 @@ class RankFailure(ApiModel):
     """What kind of failure it knows this to be."""
     message: str
     """One line for a person."""
+
+
+class ProfileSource(StrEnum):
+    """Who takes a profile."""
+
+    NSYS = "Nsys"
+    """Nsight Systems, around the rank."""
+    KINETO = "Kineto"
+    """torch.profiler, in the rank: where there is no nsys."""
+
+
+class RankProfile(ApiModel):
+    """What a rank's profile covers, as the rank itself knows it."""
+
+    source: ProfileSource
+    """Who took it."""
+    first_step: Count | None = None
+    """First step of its window; none if the window never opened."""
+    steps: Count = 0
+    """Steps of its window."""
+    seconds: Amount = 0.0
+    """Length of its window."""
+    note: str | None = None
+    """What the window lacks of what was asked for, and what would help."""
 
 
 class RankReport(ApiModel):
@@ -45,7 +70,8 @@ class RankReport(ApiModel):
     steps: Count = 0
     """Optimizer steps."""
     warmup_steps: Count = 0
-    """Steps that are not steady: the warm-up asked for, and the first of each epoch."""
+    """Steps that are not regular: the warm-up asked for, the first of each epoch, and those that a
+    profiler disturbed by starting or stopping."""
     samples_loaded: Count = 0
     """Samples loaded and moved to the device."""
     samples_trained: Count = 0
@@ -60,6 +86,8 @@ class RankReport(ApiModel):
     """Completed epochs."""
     phases: StepPhases | None = None
     """Its mean steady step by phase."""
+    profile: RankProfile | None = None
+    """What its profile covers; none if none was asked for."""
     quality: Quality | None = None
     """Losses and accuracy."""
     memory: RankMemory | None = None
@@ -88,7 +116,7 @@ def rank_report_path(attempt_folder: Path, rank: int) -> Path:
 def rank_steps_path(attempt_folder: Path, rank: int) -> Path:
     """Return where a rank's table of steps lies (Parquet).
 
-    Columns: rank, epoch, step (from 1), steady, iteration_seconds, data_seconds,
+    Columns: rank, epoch, step (from 1), regular, profiled, steady, iteration_seconds, data_seconds,
     host_to_device_seconds, compute_seconds, optimizer_seconds, samples. LLM tuning adds tokens,
     padding_tokens, learned_tokens and loss.
     """

@@ -24,6 +24,7 @@ from gpubench.api.result import (
 )
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.reporting.rank_report import RankReport, rank_steps_path
+from gpubench_workloads.supervisor.gates import MIN_STEADY_STEPS
 from gpubench_workloads.supervisor.peak_flops import peak_flops_per_second
 from gpubench_workloads.supervisor.provenance import processor_name
 
@@ -55,13 +56,14 @@ def succeeded_result(
     ranks as `rank_steps_path` describes them.
     """
     first = reports[0]
-    throughput = _throughput(steps, reports)
+    measured = measured_steps(steps)
+    throughput = _throughput(measured, reports)
     return RunResult(
         identity=spec.identity,
         parameters=Parameters(workload=spec.workload, gpus=spec.gpus),
         outcome=Outcome.SUCCEEDED,
         device=_device(spec, reports),
-        timing=_timing(steps, reports, started_at, total_seconds),
+        timing=_timing(measured, reports, started_at, total_seconds),
         throughput=throughput,
         work=Work(
             samples_loaded=[report.samples_loaded for report in reports],
@@ -90,10 +92,25 @@ def gather_steps(attempt_folder: Path, ranks: int) -> pl.DataFrame:
 
 
 def iteration_seconds(steps: pl.DataFrame) -> pl.Series:
-    """Return the seconds of each steady step: those of its slowest rank."""
-    steady = steps.filter(pl.col("steady"))
-    slowest = steady.group_by("step").agg(pl.col("iteration_seconds").max())
+    """Return the seconds of each step: those of its slowest rank."""
+    slowest = steps.group_by("step").agg(pl.col("iteration_seconds").max())
     return slowest.sort("step")["iteration_seconds"]
+
+
+def measured_steps(steps: pl.DataFrame) -> pl.DataFrame:
+    """Return the steps that a result's numbers are of: the steady ones.
+
+    Where a profiler left too few of them undisturbed, those that it slowed are all there is.
+    """
+    steady = steps.filter(_on_all_ranks("steady"))
+    if steady["step"].n_unique() >= MIN_STEADY_STEPS or not steps["profiled"].any():
+        return steady
+    return steps.filter(_on_all_ranks("regular"))
+
+
+def _on_all_ranks(column: str) -> pl.Expr:
+    """Return whether a step is so on every rank; windows of seconds open one by one."""
+    return pl.col(column).all().over("step")
 
 
 def distribution(values: pl.Series) -> Distribution | None:
@@ -117,10 +134,10 @@ def distribution(values: pl.Series) -> Distribution | None:
 
 
 def _timing(
-    steps: pl.DataFrame, reports: Sequence[RankReport], started_at: float, total_seconds: float
+    measured: pl.DataFrame, reports: Sequence[RankReport], started_at: float, total_seconds: float
 ) -> Timing:
     first = reports[0]
-    iteration = distribution(iteration_seconds(steps))
+    iteration = distribution(iteration_seconds(measured))
     checkpoints = max(report.checkpoint_seconds for report in reports)
     first_steps = [r.first_step_at for r in reports if r.first_step_at is not None]
     return Timing(
@@ -138,24 +155,24 @@ def _timing(
         steps=first.steps,
         warmup_steps=first.warmup_steps,
         iteration=iteration,
+        profiled=True if measured["profiled"].any() else None,
         phases=first.phases,
     )
 
 
-def _throughput(steps: pl.DataFrame, reports: Sequence[RankReport]) -> Throughput | None:
-    """Return the rates over the steady steps; None without any."""
-    seconds = float(iteration_seconds(steps).sum())
+def _throughput(measured: pl.DataFrame, reports: Sequence[RankReport]) -> Throughput | None:
+    """Return the rates over the steps that count; None without any."""
+    seconds = float(iteration_seconds(measured).sum())
     if seconds == 0.0:
         return None
-    steady = steps.filter(pl.col("steady"))
     trained = sum(report.samples_trained for report in reports)
     # A run that ends within its first epoch has gone as far as it has trained.
     progressed = reports[0].dataset_samples * reports[0].epochs or trained
-    rate = int(steady["samples"].sum()) / seconds
+    rate = int(measured["samples"].sum()) / seconds
     return Throughput(
         samples_per_second=rate,
         dataset_samples_per_second=rate * progressed / trained if trained else 0.0,
-        tokens_per_second=int(steady["tokens"].sum()) / seconds if "tokens" in steps else None,
+        tokens_per_second=int(measured["tokens"].sum()) / seconds if "tokens" in measured else None,
     )
 
 

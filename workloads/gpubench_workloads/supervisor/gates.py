@@ -10,7 +10,6 @@ from gpubench.api.gates import acceptance_gate, metric_value
 from gpubench.api.result import Gate, Quality, RunResult, Telemetry, Timing, Validity, Work
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.reporting.rank_report import RankReport
-from gpubench_workloads.supervisor.preflight import profile_is_asked_for
 
 MIN_STEADY_STEPS = 10
 """Fewer steady steps than this give a mean and percentiles that mean little."""
@@ -21,8 +20,16 @@ HELD_DOWN = frozenset(
 limit is at its normal working point; it is told in the telemetry."""
 
 
-def judge(result: RunResult, spec: RunSpec, reports: Sequence[RankReport]) -> RunResult:
-    """Return the result with its validity: every gate that applies, each with what it saw."""
+def judge(
+    result: RunResult,
+    spec: RunSpec,
+    reports: Sequence[RankReport],
+    profile: Gate | None = None,
+) -> RunResult:
+    """Return the result with its validity: every gate that applies, each with what it saw.
+
+    `profile` is the gate of its profile, if one was asked for.
+    """
     assert result.timing is not None
     assert result.work is not None
     gates = [
@@ -32,8 +39,8 @@ def judge(result: RunResult, spec: RunSpec, reports: Sequence[RankReport]) -> Ru
     ]
     if result.telemetry is not None:
         gates += [clocks_gate(result.telemetry), exclusive_device_gate(result.telemetry)]
-    if profile_is_asked_for(spec) or result.profile is not None:
-        gates.append(profile_gate(result))
+    if profile is not None:
+        gates.append(profile)
     gates += [acceptance_gate(metric_value(result, rule.metric), rule) for rule in spec.acceptance]
     return result.model_copy(update={"validity": Validity.from_gates(gates)})
 
@@ -94,17 +101,4 @@ def exclusive_device_gate(telemetry: Telemetry) -> Gate:
         name=GateName.EXCLUSIVE_DEVICE,
         passed=not shared,
         message=found or "no foreign process on the GPUs",
-    )
-
-
-def profile_gate(result: RunResult) -> Gate:
-    """The profile that was asked for is there."""
-    passed = result.profile is not None
-    return Gate(
-        name=GateName.PROFILE,
-        passed=passed,
-        message="profile present"
-        if passed
-        else "a profile was asked for and none was taken: "
-        "this version does not profile; set profiling.nsys.mode: Disabled",
     )

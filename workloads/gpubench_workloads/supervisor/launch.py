@@ -18,7 +18,14 @@ import psutil
 from gpubench.api.enums import DeviceKind, Strategy, WorkloadKind
 from gpubench.api.layout import LOG_FILE, RANKS_FOLDER, RUN_SPEC_FILE
 from gpubench.api.run_spec import RunSpec
+from gpubench_workloads.profiling.environment import (
+    ENVIRONMENT_VARIABLE,
+    allowed_environment,
+    pack_environment,
+)
+from gpubench_workloads.profiling.records import PROFILER_VARIABLE
 from gpubench_workloads.reporting.die_with_parent import PARENT_VARIABLE
+from gpubench_workloads.reporting.rank_report import ProfileSource
 from gpubench_workloads.supervisor.torchrun import EXITS_VARIABLE
 
 PROGRAMS = {
@@ -26,6 +33,7 @@ PROGRAMS = {
     WorkloadKind.LLM_TUNING: "gpubench_workloads.llm_tuning",
 }
 EXITS_FILE = "exits.json"
+KEEPER = "gpubench_workloads.profiling.keeper"
 
 
 def process_count(spec: RunSpec) -> int:
@@ -36,8 +44,9 @@ def process_count(spec: RunSpec) -> int:
     return spec.gpus
 
 
-def launch_command(spec: RunSpec, attempt_folder: Path) -> list[str]:
-    """Return the command that starts all ranks of a run."""
+def launch_command(spec: RunSpec, attempt_folder: Path, *, kept: bool = False) -> list[str]:
+    """Return the command that starts all ranks of a run; `kept`: each below a keeper and nsys."""
+    program = PROGRAMS[spec.workload.kind]
     return [
         sys.executable,
         "-m",
@@ -46,7 +55,7 @@ def launch_command(spec: RunSpec, attempt_folder: Path) -> list[str]:
         f"--nproc-per-node={process_count(spec)}",
         "--max-restarts=0",
         "-m",
-        PROGRAMS[spec.workload.kind],
+        *([KEEPER, "--program", program] if kept else [program]),
         "--spec",
         str(attempt_folder / RUN_SPEC_FILE),
         "--output",
@@ -86,18 +95,33 @@ class RankProcesses:
     _log_pump: threading.Thread = field(repr=False)
 
     @classmethod
-    def start(cls, spec: RunSpec, attempt_folder: Path) -> RankProcesses:
+    def start(
+        cls, spec: RunSpec, attempt_folder: Path, profiler: ProfileSource | None = None
+    ) -> RankProcesses:
         """Start the ranks below a session of their own, so that they can be stopped as one."""
         ranks_folder = attempt_folder / RANKS_FOLDER
         ranks_folder.mkdir(exist_ok=True)
+        environment = launch_environment(spec, attempt_folder)
+        kept = profiler is ProfileSource.NSYS
+        inherited: list[int] = []
+        if profiler is not None:
+            environment[PROFILER_VARIABLE] = profiler
+        if kept:
+            # What must not be in a report takes another way than the environment.
+            inherited = [pack_environment(environment)]
+            environment = allowed_environment(environment)
+            environment[ENVIRONMENT_VARIABLE] = f"/proc/self/fd/{inherited[0]}"
         process = subprocess.Popen(
-            launch_command(spec, attempt_folder),
-            env=launch_environment(spec, attempt_folder),
+            launch_command(spec, attempt_folder, kept=kept),
+            env=environment,
+            pass_fds=inherited,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        for file in inherited:
+            os.close(file)
         assert process.stdout is not None
         pump = threading.Thread(
             target=_copy_output, args=(process.stdout, attempt_folder / LOG_FILE), daemon=True

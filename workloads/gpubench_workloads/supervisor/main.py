@@ -18,9 +18,11 @@ from gpubench.api.layout import LOG_FILE
 from gpubench.api.progress import AttemptProgress, Stage
 from gpubench.api.result import Failure, RunResult
 from gpubench.api.run_spec import RunSpec
+from gpubench_workloads.profiling.curtain import hide_environment
+from gpubench_workloads.profiling.taking import choose_profiler, take_profile
 from gpubench_workloads.reporting.die_with_parent import adopt_orphans, die_with_parent
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
-from gpubench_workloads.reporting.rank_report import RankReport, read_rank_report
+from gpubench_workloads.reporting.rank_report import ProfileSource, RankReport, read_rank_report
 from gpubench_workloads.sampling.nvml import visible_gpus
 from gpubench_workloads.sampling.sampler import GpuSampler
 from gpubench_workloads.supervisor.assemble import failed_result, gather_steps, succeeded_result
@@ -177,8 +179,11 @@ def _train(attempt: Attempt, stop_request: StopRequest) -> RunResult:
     count = process_count(spec)
     oom_kills_before = kernel_oom_kills()
     sampler = GpuSampler(enabled=spec.device is DeviceKind.CUDA)
+    profiler = choose_profiler(spec)
+    if profiler is ProfileSource.NSYS:
+        hide_environment()
     with sampler.sampling():
-        ranks = RankProcesses.start(spec, folder)
+        ranks = RankProcesses.start(spec, folder, profiler)
         try:
             interruption = watch(
                 ranks,
@@ -191,29 +196,40 @@ def _train(attempt: Attempt, stop_request: StopRequest) -> RunResult:
         finally:
             ranks.finish()
     reports = [read_rank_report(folder, rank) for rank in range(count)]
-    failure = classify(
-        Ending(
-            exit_code=ranks.process.wait(),
-            interruption=interruption,
-            rank_exits=ranks.rank_exits(),
-            reports=reports,
-            kernel_oom_kills=kernel_oom_kills() - oom_kills_before,
+    complete = [report for report in reports if report is not None and report.failure is None]
+    # What a profiler does after the ranks have reported is not the training's failure.
+    trained = profiler is not None and len(complete) == count
+    failure = (
+        None
+        if trained
+        else classify(
+            Ending(
+                exit_code=ranks.process.wait(),
+                interruption=interruption,
+                rank_exits=ranks.rank_exits(),
+                reports=reports,
+                kernel_oom_kills=kernel_oom_kills() - oom_kills_before,
+            )
         )
     )
     provenance = build_provenance(reports, attempt.started_at, datetime.now(UTC))
     if failure is not None:
         return failed_result(spec, failure, provenance)
-    complete = [report for report in reports if report is not None]
+    steps = gather_steps(folder, count)
     result = succeeded_result(
         spec,
         complete,
-        gather_steps(folder, count),
+        steps,
         started_at=attempt.started_at.timestamp(),
         total_seconds=attempt.elapsed_seconds,
         provenance=provenance,
         telemetry=sampler.telemetry(*_training_period(complete), expected_processes=count),
     )
-    return judge(result, spec, complete)
+    if profiler is None:
+        return judge(result, spec, complete)
+    taken = take_profile(spec, folder, complete, steps, lambda: stop_request.signal is not None)
+    result = result.model_copy(update={"profile": taken.profile})
+    return judge(result, spec, complete, taken.gate)
 
 
 def _training_period(reports: list[RankReport]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import importlib.util
 import shutil
 from pathlib import Path
 
-from gpubench.api.enums import DeviceKind, FailureClass, NsysMode, Strategy, WorkloadKind
+from gpubench.api.enums import DeviceKind, FailureClass, Strategy, WorkloadKind
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.sampling import nvml
 
@@ -124,8 +124,3 @@ def check_inputs(spec: RunSpec, attempt_folder: Path) -> None:
             TuningPlan.make(spec, attempt_folder)
     except WorkloadError as error:
         raise PreflightError(error.failure_class, str(error)) from None
-
-
-def profile_is_asked_for(spec: RunSpec) -> bool:
-    """Return whether the spec wants a profile."""
-    return spec.profiling.nsys.mode is not NsysMode.DISABLED

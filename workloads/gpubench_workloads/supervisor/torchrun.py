@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from gpubench_workloads.profiling.curtain import draw_curtain
+from gpubench_workloads.profiling.environment import ENVIRONMENT_VARIABLE
 from gpubench_workloads.reporting.die_with_parent import PARENT_VARIABLE, die_with_parent
 
 EXITS_VARIABLE = "GPUBENCH_RANK_EXITS"
@@ -20,6 +22,10 @@ def main() -> int:
     """Run torchrun with this process's arguments; return 0 if every rank did."""
     die_with_parent()
     os.environ[PARENT_VARIABLE] = str(os.getpid())
+    if withheld := os.environ.get(ENVIRONMENT_VARIABLE):
+        # Ranks below nsys: they find this file under this process's name.
+        os.environ[ENVIRONMENT_VARIABLE] = withheld.replace("self", str(os.getpid()))
+        draw_curtain()
     # After the call above, because torch takes seconds to import.
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import parse_args, run

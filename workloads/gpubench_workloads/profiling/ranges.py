@@ -1,0 +1,65 @@
+"""NVTX ranges: what a rank was doing, in the words of the training, for whoever profiles it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nvtx
+
+from gpubench_workloads.reporting.rank_report import ProfileSource
+
+DOMAIN = "gpubench"
+"""Holds all our ranges, so that they are told from those of libraries."""
+WINDOW = "window"
+"""The range that lasts as long as the profile's window, and opens and closes it."""
+EPOCH = "epoch"
+STEP = "step"
+DATA = "data"
+HOST_TO_DEVICE = "host_to_device"
+FORWARD = "forward"
+BACKWARD = "backward"
+OPTIMIZER = "optimizer"
+
+
+class NvtxProfiler:
+    """Names what happens for an nsys around this process, whose recording a range opens."""
+
+    source = ProfileSource.NSYS
+
+    def __init__(self, report: Path) -> None:
+        """The nsys around this process writes its report to this path."""
+        self._report = report
+        self._started: dict[str, Any] = {}
+
+    @property
+    def is_settled(self) -> bool:
+        return self._report.exists()
+
+    def open(self) -> None:
+        self.start(WINDOW)
+
+    def close(self) -> None:
+        """Let nsys go on, which writes its report now."""
+        self.end(WINDOW)
+
+    def start(self, name: str) -> None:
+        self._started[name] = nvtx.start_range(name, domain=DOMAIN)
+
+    def end(self, name: str) -> None:
+        started = self._started.pop(name, None)
+        if started is not None:
+            nvtx.end_range(started)
+
+    @contextmanager
+    def inside(self, name: str) -> Iterator[None]:
+        nvtx.push_range(name, domain=DOMAIN)
+        try:
+            yield
+        finally:
+            nvtx.pop_range(domain=DOMAIN)
+
+    def save(self) -> None:
+        """Leave it to nsys, for which the keeper waits."""
