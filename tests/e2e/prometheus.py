@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
@@ -18,10 +19,15 @@ from tests.prometheus_programs import prometheus_program
 
 
 class Prometheus:
-    """A server that scrapes one target each second."""
+    """A server that is asked what it knows."""
 
     def __init__(self, port: int) -> None:
         self._port = port
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self._port}"
 
     def is_ready(self) -> bool:
         """Whether it answers."""
@@ -38,23 +44,35 @@ class Prometheus:
 
 
 @contextmanager
-def running_prometheus(folder: Path, target_port: int) -> Iterator[Prometheus]:
-    """A Prometheus that scrapes a port of this machine."""
-    port = free_port()
+def running_prometheus(folder: Path, *target_ports: int) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes ports of this machine each second."""
     job = {
         "job_name": "gpubench",
         "scrape_interval": "1s",
-        "static_configs": [{"targets": [f"127.0.0.1:{target_port}"]}],
+        "honor_labels": True,
+        "static_configs": [{"targets": [f"127.0.0.1:{port}" for port in target_ports]}],
     }
+    with prometheus_server(folder, [job]) as server:
+        yield server
+
+
+@contextmanager
+def prometheus_server(
+    folder: Path, jobs: list[dict[str, Any]], rules: Path | None = None, *options: str
+) -> Iterator[Prometheus]:
+    """A Prometheus with scrape jobs, and rules if there are some; its data stay in the folder."""
+    port = free_port()
     configuration = folder / "prometheus.yml"
-    configuration.write_text(yaml.safe_dump({"scrape_configs": [job]}), encoding="utf-8")
+    content = {"scrape_configs": jobs, "rule_files": [str(rules)] if rules else []}
+    configuration.write_text(yaml.safe_dump(content), encoding="utf-8")
     command = [
         str(prometheus_program("prometheus")),
         f"--config.file={configuration}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}",
+        *options,
     ]
-    with (folder / "prometheus.log").open("wb") as log:
+    with (folder / "prometheus.log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         server = Prometheus(port)
