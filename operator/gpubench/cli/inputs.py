@@ -61,6 +61,10 @@ def find_results(name: str, results: Path) -> ResultsFolder:
         if (path / BENCHMARK_FILE).exists():
             return ResultsFolder(path)
     known = [folder.path.name for folder in list_benchmarks(results)]
-    there = f"there are: {', '.join(known)}" if known else f"{results} holds none"
+    there = (
+        f"there are: {', '.join(known)}"
+        if known
+        else f"{results} holds none (a cluster's: --backend kubernetes)"
+    )
     msg = f"{name}: no results of such a benchmark; {there}"
     raise ResultsFolderError(msg)

@@ -40,7 +40,10 @@ def _list_folder(output: Path) -> None:
 
     folders = store.list_benchmarks(output)
     if not folders:
-        print(f"{output}: no results; `gpubench run FILE` makes some")
+        print(
+            f"{output}: no results; `gpubench run FILE` makes some, "
+            "`gpubench list --backend kubernetes` lists a cluster's"
+        )
         return
     table = Table(
         "name", "phase", "runs", "valid", "invalid", "failed", box=None, header_style="bold"
