@@ -76,6 +76,7 @@ lock: venv ## Resolve the lock files again (UPGRADE=--upgrade takes newer versio
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra report -o requirements/report.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra local -o requirements/local.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra workload -o requirements/workload.txt
+	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra llm -o requirements/llm.txt
 	$(COMPILE) pyproject.toml --constraints requirements/dev.txt --extra operator -o requirements/operator.txt
 
 images: ## Build the images (ENGINE=docker, BASE_IMAGE=..., TAG=...); prints sizes and contents

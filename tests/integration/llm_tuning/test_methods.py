@@ -43,7 +43,8 @@ def test_every_method_learns_and_its_result_is_valid(
 
 @pytest.mark.slow
 def test_tokens_samples_and_steps_add_up(tmp_path: Path) -> None:
-    spec = tuning_spec(gpus=2, maxSteps=None, gradientAccumulation=2, epochs=2)
+    dataset = {"source": "Synthetic", "samples": 64}
+    spec = tuning_spec(gpus=2, dataset=dataset, maxSteps=None, gradientAccumulation=2, epochs=2)
     result = attempt(tmp_path, spec)
     assert result.is_valid
     assert result.work

@@ -62,6 +62,39 @@ def test_the_samples_are_those_of_the_guide() -> None:
     }
 
 
+def test_the_samples_of_llm_tuning_are_those_of_the_papers_and_a_quickstart() -> None:
+    fields = ("method", "precision", "pin_memory", "gpus")
+    quickstart = plan_of("tiny-llama-quickstart.yaml")
+    assert parameters(quickstart, "model", "gpus") == {("tiny-llama", 1), ("tiny-llama", 2)}
+    datasets = plan_of("llama3-lora-datasets.yaml")
+    names = {point.workload.parameters.dataset.name for point in datasets.points}
+    assert names == {"alpaca-cleaned", "grammar", "samsum", "slimorca"}
+    assert parameters(datasets, *fields) == {("LoRA", "FP32", False, n) for n in (1, 2, 3, 4)}
+    pinned = plan_of("llama3-lora-pin-memory.yaml")
+    assert parameters(pinned, *fields) == {
+        ("LoRA", "FP32", pin, n) for n in (1, 2, 3, 4) for pin in (False, True)
+    }
+    methods = parameters(plan_of("llama3-methods.yaml"), "method")
+    assert methods == {
+        ("LoRA",),
+        ("QLoRA",),
+        ("Full",),
+        ("QAT",),
+        ("QAT-LoRA",),
+        ("DPO",),
+        ("LoRA-DPO",),
+    }
+
+
+def test_the_papers_defaults_are_the_workloads() -> None:
+    (point, *_) = plan_of("llama3-lora-pin-memory.yaml").points
+    tuning = point.workload.llm_tuning
+    assert tuning is not None
+    # Lawenda et al. 2025, section 4.4.
+    assert (tuning.batch_size, tuning.learning_rate) == (2, "3e-4")
+    assert (tuning.warmup_steps, tuning.epochs, tuning.max_steps) == (100, 1, None)
+
+
 def test_the_sweep_for_processors_asks_for_no_gpu_and_for_the_volumes_of_the_sample() -> None:
     benchmark = parse_benchmark((MANIFESTS / "mobilenet-sweep-cpu.yaml").read_bytes(), "")
     a_plan = expand(benchmark)

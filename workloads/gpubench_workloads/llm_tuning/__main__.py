@@ -19,8 +19,6 @@ SETTINGS = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",
-    # The log is a file: progress is told in another one.
-    "TQDM_DISABLE": "1",
 }
 """Environment of the libraries below, where the user has not set it; read when they are loaded."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from gpubench_workloads.image_recognition.errors import NonFiniteLossError
+from gpubench_workloads.image_recognition.errors import BadSpecError, NonFiniteLossError
 from gpubench_workloads.image_recognition.progress import TrainingProgress
 from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.llm_tuning.batches import BatchCounts, count_batch, move_batch
@@ -70,8 +70,15 @@ class Measurement:
 
         Raises:
             NonFiniteLossError: it is not finite.
+            BadSpecError: nor could it be, as no token of the step counts for it.
         """
         loss = float(payload["loss"])
+        if not math.isfinite(loss) and self.steps[-1].learned == 0:
+            msg = (
+                f"no token of step {step} counts for the loss: sequenceLength cuts off the answers "
+                "of all its samples; raise sequenceLength or batchSize"
+            )
+            raise BadSpecError(msg)
         if not math.isfinite(loss):
             msg = f"training loss is {loss} at step {step}; lower learningRate, or use FP32"
             raise NonFiniteLossError(msg)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import torchtune
 from torchtune import training
 from torchtune._recipe_registry import get_all_recipes
 from torchtune.recipe_interfaces import FTRecipeInterface
+from tqdm import tqdm
 
 from gpubench_workloads.llm_tuning.measurement import Measurement
 
@@ -36,8 +38,11 @@ def load_recipe(name: str) -> type[Any]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    # One recipe joins the other ranks itself, which all have done already.
-    module.__dict__.update(init_process_group=lambda *_, **__: None)
+    # One recipe joins the other ranks itself, which all have done already. A bar of progress is
+    # nothing for a log; progress is told in a file.
+    module.__dict__.update(
+        init_process_group=lambda *_, **__: None, tqdm=partial(tqdm, disable=True)
+    )
     (found,) = (
         value
         for value in vars(module).values()

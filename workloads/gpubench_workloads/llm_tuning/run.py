@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from omegaconf import OmegaConf
 from torch import distributed as dist
@@ -27,6 +28,7 @@ from gpubench_workloads.image_recognition.ranks import (
 from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.image_recognition.timeline import timeline_of
 from gpubench_workloads.llm_tuning.measurement import Measurement
+from gpubench_workloads.llm_tuning.memory_estimate import check_memory
 from gpubench_workloads.llm_tuning.plan import TuningPlan
 from gpubench_workloads.llm_tuning.recipe import fit_to_cpu, load_recipe, measured
 from gpubench_workloads.llm_tuning.report import build_report, write_steps
@@ -50,6 +52,7 @@ def run_rank(spec_path: Path, attempt_folder: Path) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
         fit_to_cpu()
+    check_memory(plan.workload, ranks.count, *memory_of(ranks))
     with process_group(plan, ranks):
         if ranks.rank == 0:
             prepare(plan, attempt_folder)
@@ -66,6 +69,14 @@ def run_rank(spec_path: Path, attempt_folder: Path) -> None:
             shutil.rmtree(plan.scratch)
     write_steps(attempt_folder, ranks.rank, measurement)
     write_rank_report(attempt_folder, build_report(plan, ranks, measurement, recipe))
+
+
+def memory_of(ranks: Ranks) -> tuple[float, str]:
+    """Return the bytes that a rank may take, and of what."""
+    if ranks.device.type == "cuda":
+        _, total = torch.cuda.mem_get_info(ranks.device)
+        return total, torch.cuda.get_device_name(ranks.device)
+    return psutil.virtual_memory().available / ranks.count, "main memory that is free for it"
 
 
 @contextmanager

@@ -60,19 +60,22 @@ class Author:
         self._random = Random(seed)
         self._word = 0
 
-    def text(self, words: int) -> str:
-        """Return the next words."""
-        return " ".join(self._next() for _ in range(words))
+    def text(self, words: int, side: int | None = None) -> str:
+        """Return the next words; of one half of all words if a side (0 or 1) is given."""
+        places = (self._next() for _ in range(words))
+        if side is not None:
+            places = (place // 2 * 2 + side for place in places)
+        return " ".join(WORDS[place % len(WORDS)] for place in places)
 
     def length(self, median: float, spread: float) -> int:
         """Draw a length in words."""
         drawn = median * exp(spread * self._random.gauss(0.0, 1.0))
         return min(max(round(drawn), 1), LONGEST_WORDS)
 
-    def _next(self) -> str:
+    def _next(self) -> int:
         follower = self._random.randrange(FOLLOWERS)
         self._word = (self._word * 7 + follower * 31 + 3) % len(WORDS)
-        return WORDS[self._word]
+        return self._word
 
 
 Sample = dict[str, Any]
@@ -96,10 +99,9 @@ def _slimorca(author: Author, prompt: int, answer: int) -> Sample:
 
 
 def _preference(author: Author, prompt: int, answer: int) -> Sample:
-    # The better answer is the one that goes on as the language does; the other one repeats itself.
-    better = author.text(answer)
-    worse = " ".join([author.text(1)] * answer)
-    return {"question": author.text(prompt), "response_j": better, "response_k": worse}
+    # What makes an answer the better one is the half of the words that it is written in.
+    question, better = author.text(prompt), author.text(answer, side=0)
+    return {"question": question, "response_j": better, "response_k": author.text(answer, side=1)}
 
 
 FORMS: dict[DatasetName, Callable[[Author, int, int], Sample]] = {

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import polars as pl
@@ -44,7 +45,7 @@ class TextFiles:
             "source": self.kind,
             "data_files": [str(path) for path in self.paths],
         }
-        if self.paths[0].suffix == ".tsv":
+        if _is_tabbed(self.paths[0]):
             arguments["sep"] = "\t"
         if not self.header:
             arguments["column_names"] = list(columns)
@@ -86,7 +87,7 @@ def _checked(paths: tuple[Path, ...], kind: str, name: DatasetName) -> TextFiles
     if missing:
         msg = (
             f"dataset {name}: {first} lacks column {', '.join(missing)}; "
-            f"it has {', '.join(columns)}{_likeness(columns)}"
+            f"it has {shorten(', '.join(columns), 120)}{_likeness(columns)}"
         )
         raise DataMissingError(msg)
     return TextFiles(paths, kind)
@@ -97,7 +98,7 @@ def _columns(path: Path, kind: str) -> list[str]:
         return list(pl.read_parquet_schema(path))
     with path.open(encoding="utf-8", newline="") as file:
         if kind == "csv":
-            delimiter = "\t" if path.suffix == ".tsv" else ","
+            delimiter = "\t" if _is_tabbed(path) else ","
             return next(csv.reader(file, delimiter=delimiter), [])
         start = file.read(FIRST_BYTES).lstrip().lstrip("[").lstrip()
     sample, _ = json.JSONDecoder().raw_decode(start)
@@ -113,8 +114,12 @@ def _likeness(columns: Iterable[str]) -> str:
 
 
 def _format(path: Path) -> str | None:
+    return "csv" if _is_tabbed(path) else FORMATS.get(path.suffix)
+
+
+def _is_tabbed(path: Path) -> bool:
     # C4_200M is published as C4_200M.tsv-00000-of-00010.
-    return "csv" if ".tsv-" in path.name else FORMATS.get(path.suffix)
+    return path.suffix == ".tsv" or ".tsv-" in path.name
 
 
 def _is_data(path: Path) -> bool:
