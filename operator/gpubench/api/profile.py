@@ -87,7 +87,8 @@ class PhaseStatistics(EventStatistics):
     """Total over the window's length and the ranks. Phases lie in each other (a step holds its
     forward pass), so shares do not add up to 1."""
     gpu_seconds: Amount | None = None
-    """Time of the GPU operations that were launched while the phase lasted; none without them."""
+    """Time of the GPU operations that were launched while the phase lasted, whenever they ran; of
+    the innermost phases only, and none without such operations."""
 
 
 class GpuActivity(ApiModel):

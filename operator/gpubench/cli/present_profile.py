@@ -42,8 +42,11 @@ def _everything(profile: Profile) -> Group:
             )
         )
     if profile.phases:
-        rows = [(phase.name, _percent(phase.share), *_durations(phase)) for phase in profile.phases]
-        parts.append(_table("Phases", ("phase", "share", *_DURATIONS), rows))
+        rows = [
+            (phase.name, _percent(phase.share), _time(phase.gpu_seconds), *_durations(phase))
+            for phase in profile.phases
+        ]
+        parts.append(_table("Phases", ("phase", "share", "on GPU", *_DURATIONS), rows))
     parts += _name_tables(profile)
     parts += [Text(f"! {note}", style="yellow") for note in profile.notes]
     if profile.missing:

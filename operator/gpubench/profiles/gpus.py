@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -43,9 +43,8 @@ class GpuTimes:
 
     def add(self, kind: EventKind, events: pl.DataFrame, communication: Collection[int]) -> None:
         """Add operations, of which kernels of some names communicate."""
-        for key, own in events.partition_by("process", "device", as_dict=True).items():
-            process, device = key
-            cover = self.covers.setdefault((process, device), GpuCover())
+        for gpu, own in _by_gpu(events):
+            cover = self.covers.setdefault(gpu, GpuCover())
             if kind is EventKind.KERNEL and communication:
                 communicates = pl.col("name").is_in(communication).fill_null(False)
                 cover.communication.add(own.filter(communicates))
@@ -61,3 +60,11 @@ class GpuTimes:
         """Add what another kind of events tells."""
         for gpu, cover in more.covers.items():
             self.covers.setdefault(gpu, GpuCover()).add(cover)
+
+
+def _by_gpu(events: pl.DataFrame) -> Iterator[tuple[Gpu, pl.DataFrame]]:
+    gpus = events.select("process", "device").unique().rows()
+    for process, device in gpus:
+        own = pl.col("process").eq_missing(process) & pl.col("device").eq_missing(device)
+        # Most reports are of one GPU: nothing to take apart then.
+        yield (process, device), events if len(gpus) == 1 else events.filter(own)

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 from gpubench.profiles.errors import ProfileError
 from gpubench.profiles.events import COLUMNS, MAX_TIME, EventKind, Findings
 from gpubench.profiles.phases import PHASE_DOMAIN, PHASES
-from gpubench.profiles.validity import valid_times
+from gpubench.profiles.validity import check_gpus, sized, valid_times
 
 KINDS: Mapping[str, EventKind] = {
     "cuda_runtime": EventKind.API,
@@ -78,6 +78,8 @@ class KinetoTrace:
             self.findings.missing.append(LOOKED_FOR[kind])
             return
         events = pl.DataFrame(rows, schema=dict(COLUMNS[kind]), orient="row")
+        events = sized(events, LOOKED_FOR[kind], self.findings)
+        check_gpus(events, LOOKED_FOR[kind], self.findings)
         yield valid_times(events, LOOKED_FOR[kind], self.findings)
 
     def _take(self, event: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ def make_profile(ranks: Mapping[int, RankNumbers], *, most_names: int | None) ->
         idle_share=activity.idle_share if activity else None,
         activity=activity,
         launch_latency=_latency(numbers),
-        phases=_phases(counts, seconds),
+        phases=_phases(counts, seconds, _phase_times(numbers)),
         kernels=lists.of(pl.col("kind") == ProfiledKind.KERNEL),
         unmapped=lists.unmapped(),
         ranges=lists.of(_IS_RANGE & ~_IS_OWN),
@@ -188,7 +189,8 @@ def _share(part: int, whole: int) -> float:
 
 
 def _latency(numbers: Sequence[RankNumbers]) -> Distribution | None:
-    found = pl.concat(rank.latencies for rank in numbers)["latency"] / NANOSECONDS
+    latencies = pl.concat(rank.latencies for rank in numbers)["latency"]
+    found = latencies.sort() / NANOSECONDS
     if found.is_empty():
         return None
 
@@ -209,13 +211,23 @@ def _latency(numbers: Sequence[RankNumbers]) -> Distribution | None:
     )
 
 
-def _phases(counts: pl.DataFrame, seconds: float) -> list[PhaseStatistics]:
+def _phase_times(numbers: Sequence[RankNumbers]) -> Counter[str]:
+    times: Counter[str] = Counter()
+    for rank in numbers:
+        times.update(rank.phase_times)
+    return times
+
+
+def _phases(
+    counts: pl.DataFrame, seconds: float, on_gpu: Mapping[str, int]
+) -> list[PhaseStatistics]:
     own = counts.filter(_IS_RANGE & _IS_OWN & (pl.col("name") != WINDOW_RANGE))
     rows = summarize(own, ["name"]).sort("total", descending=True)
     return [
         PhaseStatistics(
             name=row["name"],
             share=row["total"] / NANOSECONDS / seconds if seconds else 0.0,
+            gpu_seconds=on_gpu[row["name"]] / NANOSECONDS if row["name"] in on_gpu else None,
             **_durations(row),
         )
         for row in rows.iter_rows(named=True)

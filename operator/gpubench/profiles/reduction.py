@@ -14,8 +14,8 @@ from gpubench.profiles.events import EventKind, Trace, UnreadableTableError
 from gpubench.profiles.families import COMMUNICATION, family_of
 from gpubench.profiles.gpus import GpuTimes
 from gpubench.profiles.labels import labelled, without_call_numbers
-from gpubench.profiles.launches import latencies, launch_keys
-from gpubench.profiles.phases import PHASE_DOMAIN, WINDOW_RANGE
+from gpubench.profiles.launches import latencies, launch_keys, phase_times
+from gpubench.profiles.phases import INNERMOST_PHASES, PHASE_DOMAIN, WINDOW_RANGE
 from gpubench.profiles.polars_errors import POLARS_ERRORS, first_line
 from gpubench.profiles.tally import Tally
 
@@ -25,6 +25,7 @@ _KEYS: Mapping[EventKind, Sequence[str]] = {
     EventKind.GRAPH: (),
     EventKind.RANGE: ("domain", "text"),
 }
+_CORRELATED = (EventKind.KERNEL, EventKind.COPY, EventKind.MEMSET)
 _ON_GPU = (EventKind.KERNEL, EventKind.COPY, EventKind.MEMSET, EventKind.GRAPH)
 
 
@@ -54,6 +55,8 @@ class RankNumbers:
     """Rows of `labels.COUNTS`."""
     gpus: GpuTimes
     latencies: pl.DataFrame
+    phase_times: dict[str, int]
+    """Nanoseconds of the GPU operations that were launched in each phase."""
     missing: list[str]
     notes: list[str]
 
@@ -66,6 +69,10 @@ class _Part:
     tally: Tally
     gpus: GpuTimes = field(default_factory=GpuTimes)
     launches: list[pl.DataFrame] = field(default_factory=list)
+    """Kernels, or the calls that launch them."""
+    correlated: list[pl.DataFrame] = field(default_factory=list)
+    """All calls, or all operations of a GPU; only where there are phases to tell of."""
+    phases: list[pl.DataFrame] = field(default_factory=list)
     events: int = 0
     outside: int = 0
     stretches: list[Window] = field(default_factory=list)
@@ -88,6 +95,7 @@ class _Reduction:
         self._trace = trace
         self._whole = whole
         self._window: Window | None = None
+        self._has_phases = False
         self._launching = _ids(trace.names(), ProfiledKind.API, {Family.CUDA_LAUNCH_KERNEL})
         self._communicating = _ids(trace.names(), ProfiledKind.KERNEL, COMMUNICATION)
 
@@ -103,6 +111,11 @@ class _Reduction:
         found = latencies(
             launches.get(EventKind.API, []), launches.get(EventKind.KERNEL, []), findings
         )
+        times = phase_times(
+            [phase for part in parts for phase in part.phases],
+            [call for part in parts if part.kind is EventKind.API for call in part.correlated],
+            [one for part in parts if part.kind in _CORRELATED for one in part.correlated],
+        )
         outside = sum(part.outside for part in parts)
         if outside:
             findings.note(f"{outside} events outside of the window are left out.")
@@ -117,6 +130,7 @@ class _Reduction:
             ),
             gpus=gpus,
             latencies=found,
+            phase_times=times,
             missing=findings.missing,
             notes=findings.all_notes(),
         )
@@ -149,10 +163,15 @@ class _Reduction:
         part.tally.add(_with_keys(part.kind, events))
         if part.kind in _ON_GPU:
             part.gpus.add(part.kind, events, self._communicating)
+        if part.kind is EventKind.RANGE:
+            part.phases.append(_innermost_phases(events))
+            self._has_phases |= not part.phases[-1].is_empty()
         if part.kind is EventKind.API:
             part.launches.append(launch_keys(events.filter(pl.col("name").is_in(self._launching))))
         elif part.kind is EventKind.KERNEL:
             part.launches.append(launch_keys(events))
+        if self._has_phases and part.kind in (EventKind.API, *_CORRELATED):
+            part.correlated.append(launch_keys(events))
 
 
 def _ids(
@@ -165,6 +184,11 @@ def _ids(
         for number, name in names.items()
         if sign in name and family_of(kind, name) in families
     ]
+
+
+def _innermost_phases(ranges: pl.DataFrame) -> pl.DataFrame:
+    own = (pl.col("domain") == PHASE_DOMAIN) & pl.col("text").is_in(INNERMOST_PHASES)
+    return ranges.filter(own).select("start", "end", "text")
 
 
 def _window(ranges: pl.DataFrame) -> Window | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -11,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from tests.integration.profiles.nsys_stats import find_nsys, missing
 
 ROOT = Path(__file__).parents[3]
 REAL_EXPORTS = ROOT.parent / "shared" / "data" / "nsys"
@@ -21,21 +22,10 @@ started.start(); started.join()
 """
 
 
-def missing(reason: str) -> Path:
-    """End a test that cannot run: in CI that is a failure."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @pytest.fixture(scope="session")
 def nsys() -> Path:
     """Return the nsys of these tests."""
-    script = ROOT / "scripts" / "fetch_nsys.sh"
-    done = subprocess.run([script], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return missing(f"no Nsight Systems: {done.stderr.strip()}")
-    return Path(done.stdout.strip())
+    return find_nsys()
 
 
 @pytest.fixture(scope="session")

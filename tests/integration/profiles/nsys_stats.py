@@ -4,9 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+FETCH_NSYS = Path(__file__).parents[3] / "scripts" / "fetch_nsys.sh"
+
+
+def missing(reason: str) -> Path:
+    """End a test that cannot run: in CI that is a failure."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def find_nsys() -> Path:
+    """Return the nsys of the tests, which is fetched if it is not there yet."""
+    done = subprocess.run([FETCH_NSYS], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return missing(f"no Nsight Systems: {done.stderr.strip()}")
+    return Path(done.stdout.strip())
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,23 @@ def test_the_whole_report_counts_where_that_is_asked_for(export: Export) -> None
     assert profile.notes == []
 
 
+def test_a_phase_has_the_gpu_time_that_was_launched_in_it(export: Export) -> None:
+    export.domain("gpubench", 3).range("step", 0, 1000, 3)
+    export.range("forward", 0, 100, 3).range("backward", 100, 200, 3).range("data", 500, 600, 3)
+    # The backward pass launches from a thread of its own, and its kernels run much later.
+    for number, start in ((7, 50), (8, 150), (9, 160), (10, 300)):
+        export.call("cudaLaunchKernel", start, start + 1, correlationId=number, globalTid=PROCESS)
+    export.kernel("a", 60, 90, correlationId=7).kernel("a", 700, 800, correlationId=8)
+    export.copy(1, 300, 350, 10, correlationId=9).kernel("a", 900, 999, correlationId=10)
+    phases = {phase.name: phase.gpu_seconds for phase in read(export).phases}
+    assert phases == {
+        "step": None,
+        "forward": pytest.approx(30 * NANO),
+        "backward": pytest.approx(150 * NANO),
+        "data": None,
+    }
+
+
 def test_ranges_of_others_are_names_with_calls_without_torch_s_numbers(export: Export) -> None:
     for number in (1, 2):
         start = number * 100

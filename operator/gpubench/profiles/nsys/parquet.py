@@ -33,8 +33,16 @@ class ParquetSource:
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield the rows of a table."""
-        scan = pl.scan_parquet(self._files[table], glob=False).select(columns)
+        scan = pl.scan_parquet(self._files[table], glob=False)
+        rows = 0
         try:
-            yield from scan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False)
+            for batch in scan.select(columns).collect_batches(chunk_size=BATCH_ROWS):
+                rows += batch.height
+                yield batch
+            promised = scan.select(pl.len()).collect().item()
         except POLARS_ERRORS as error:
             raise UnreadableTableError(first_line(error)) from None
+        # When polars panics over a damaged page, its batches may just end.
+        if rows != promised:
+            msg = f"{rows} of its {promised} rows can be read"
+            raise UnreadableTableError(msg)

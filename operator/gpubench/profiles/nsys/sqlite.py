@@ -7,7 +7,7 @@ as unchangeable: nothing is locked, no journal is made beside it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,8 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 
 from gpubench.profiles.errors import ProfileError
 from gpubench.profiles.events import UnreadableTableError
-from gpubench.profiles.nsys.source import BATCH_ROWS
+from gpubench.profiles.nsys.source import BATCH_ROWS, read_ahead
+from gpubench.profiles.nsys.tables import TEXT_COLUMNS
 from gpubench.profiles.polars_errors import POLARS_ERRORS, first_line
 
 SQLITE_ERRORS = (sqlite3.Error, DatabaseError, *POLARS_ERRORS)
@@ -27,6 +28,8 @@ _ROW = "row number"
 
 class SqliteSource:
     """A SQLite file."""
+
+    damaged: Mapping[str, str] = {}
 
     def __init__(self, path: Path) -> None:
         self._uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
@@ -43,7 +46,7 @@ class SqliteSource:
         """Yield the rows of a table."""
         try:
             with closing(dbapi.connect(self._uri)) as connection:
-                yield from self._batches(connection, table, columns)
+                yield from read_ahead(self._batches(connection, table, columns))
         except SQLITE_ERRORS as error:
             raise UnreadableTableError(first_line(error)) from None
 
@@ -57,11 +60,32 @@ class SqliteSource:
             if rows > self._most_rows:
                 msg = "it has more rows than its file has room for"
                 raise UnreadableTableError(msg)
+            if not _in_sequence(batch[_ROW], last):
+                self._check_pages(table)
             if batch.height:
                 yield batch.drop(_ROW)
             if batch.height < BATCH_ROWS:
                 return
             last = batch.item(-1, _ROW)
+
+    def _check_pages(self, table: str) -> None:
+        """Look for the reason why rows are missing: damage, or somebody deleted them.
+
+        A damaged page may hide rows without an error from SQLite. Every page would have to be read
+        twice to be sure of it, so only those tables are checked that give reason to.
+        """
+        with closing(sqlite3.connect(self._uri, uri=True)) as connection:
+            found = connection.execute(f"PRAGMA quick_check({_quoted(table)})").fetchone()
+        if found != ("ok",):
+            msg = f"its pages are damaged: {first_line(ValueError(*found))}"
+            raise UnreadableTableError(msg)
+
+
+def _in_sequence(numbers: pl.Series, last: int | None) -> bool:
+    """Tell whether rows follow each other without a gap; those of an export do."""
+    if numbers.is_empty():
+        return True
+    return bool((numbers.diff().drop_nulls() == 1).all()) and last in {None, numbers[0] - 1}
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
@@ -78,7 +102,7 @@ def _tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
 def _read_batch(
     connection: dbapi.Connection, table: str, columns: Sequence[str], last: int | None
 ) -> pl.DataFrame:
-    listed = ", ".join(map(_quoted, columns))
+    listed = ", ".join(map(_selected, columns))
     after = "" if last is None else f"WHERE rowid > {last}"
     query = (
         f"SELECT rowid AS {_quoted(_ROW)}, {listed} FROM {_quoted(table)} "  # noqa: S608
@@ -89,6 +113,12 @@ def _read_batch(
         cursor.adbc_statement.set_options(**{StatementOptions.BATCH_ROWS.value: str(BATCH_ROWS)})
         cursor.execute(query)
         return pl.DataFrame(cursor.fetch_arrow())
+
+
+def _selected(column: str) -> str:
+    # Bytes, because nobody on the way checks that a text of SQLite is one.
+    quoted = _quoted(column)
+    return f"CAST({quoted} AS BLOB) AS {quoted}" if column in TEXT_COLUMNS else quoted
 
 
 def _quoted(name: str) -> str:

@@ -79,7 +79,7 @@ TABLES: Mapping[EventKind, EventTable] = {
     ),
     EventKind.OS_RUNTIME: EventTable(
         "OSRT_API",
-        {"start": "start", "end": "end", "name": "nameId"},
+        {"start": "start", "end": "end", "name": "nameId", "event_class": "eventClass"},
         {},
         # Others are marks: tracing began, tracing ended.
         event_class=27,
@@ -95,5 +95,7 @@ DOMAIN_EVENT = 75
 """Event type of a domain's name (NvtxDomainCreate)."""
 RANGE_EVENTS = (59, 60, 70, 71)
 """Event types of ranges: pushed and popped, started and ended, and both again for NVTXT."""
+TEXT_COLUMNS = frozenset({"name", "text", "value"})
+"""Columns of texts; all others that are read hold whole numbers."""
 PROCESS_BITS = 24
 """A global process or thread is divided by 2 to this power."""

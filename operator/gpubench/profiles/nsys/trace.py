@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -25,7 +25,7 @@ from gpubench.profiles.nsys.tables import (
     VERSION_KEYS,
     EventTable,
 )
-from gpubench.profiles.validity import valid_times, whole_numbers
+from gpubench.profiles.validity import check_gpus, sized, texts, valid_times, whole_numbers
 
 
 class NsysTrace:
@@ -53,7 +53,7 @@ class NsysTrace:
             if {"name", "value"} <= self._tables.columns.get(table, frozenset()):
                 try:
                     rows = pl.concat(self._tables.batches(table, ["name", "value"]))
-                    return dict(rows.cast(pl.String).filter(pl.col("value").is_not_null()).rows())
+                    return dict(rows.select(texts("name"), texts("value")).drop_nulls().rows())
                 except (UnreadableTableError, pl.exceptions.PolarsError, ValueError):
                     self.findings.note(f"Table {table} is damaged: no versions are known.")
         return {}
@@ -65,15 +65,16 @@ class NsysTrace:
     @cached_property
     def _names(self) -> dict[int, str]:
         if not {"id", "value"} <= self._tables.columns.get(STRINGS, frozenset()):
-            self.findings.missing.append(STRINGS)
+            self.findings.note(f"Without the table {STRINGS} no name is known.")
             return {}
         names: dict[int, str] = {}
         try:
             for batch in self._tables.batches(STRINGS, ["id", "value"]):
-                texts = batch.select(
-                    whole_numbers(batch, "id", STRINGS), pl.col("value").cast(pl.String)
-                )
-                names.update(texts.drop_nulls().rows())
+                found = batch.select(whole_numbers(batch, "id", STRINGS), texts("value"))
+                readable = found.drop_nulls()
+                names.update(readable.rows())
+                if readable.height < batch.height:
+                    self.findings.note(f"Some texts of {STRINGS} are damaged: names are missing.")
         except (UnreadableTableError, pl.exceptions.PolarsError) as error:
             self.findings.note(f"Table {STRINGS} is damaged, names are missing: {error}")
         return names
@@ -81,6 +82,8 @@ class NsysTrace:
     def batches(self, kind: EventKind) -> Iterator[pl.DataFrame]:
         """Yield the events of a kind."""
         table = TABLES[kind]
+        if table.name in self._tables.damaged:
+            raise UnreadableTableError(self._tables.damaged[table.name])
         present = self._tables.columns.get(table.name)
         if present is None:
             self.findings.missing.append(table.name)
@@ -95,14 +98,12 @@ class NsysTrace:
     def _raw_batches(self, table: EventTable, present: frozenset[str]) -> Iterator[pl.DataFrame]:
         """Yield the rows that count, with our names for columns and whole numbers in them."""
         wanted = {**table.needed, **table.wanted}
-        if table.event_class is not None:
-            wanted["event_class"] = "eventClass"
         read = list(dict.fromkeys(column for column in wanted.values() if column in present))
         for batch in self._tables.batches(table.name, read):
             named = batch.select(
                 _column(batch, ours, theirs, table.name) for ours, theirs in wanted.items()
             )
-            if table.event_class is not None and "eventClass" in present:
+            if table.event_class is not None:
                 named = named.filter(pl.col("event_class") == table.event_class)
             if "process" in named.columns:
                 named = named.with_columns(pl.col("process") // 2**PROCESS_BITS)
@@ -110,7 +111,9 @@ class NsysTrace:
 
     def _events(self, kind: EventKind, found: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         for batch in found:
-            yield valid_times(batch.select(*COLUMNS[kind]), TABLES[kind].name, self.findings)
+            events = sized(batch.select(*COLUMNS[kind]), TABLES[kind].name, self.findings)
+            check_gpus(events, TABLES[kind].name, self.findings)
+            yield valid_times(events, TABLES[kind].name, self.findings)
 
     def _ranges(self, found: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """Yield ranges with their texts and domains; one that never ended ends with the last event.
@@ -155,7 +158,7 @@ def _column(batch: pl.DataFrame, ours: str, theirs: str, table: str) -> pl.Expr:
     if ours == "text":
         if theirs not in batch.columns:
             return pl.lit(None, pl.String).alias(ours)
-        return pl.col(theirs).cast(pl.String).alias(ours)
+        return texts(theirs).alias(ours)
     if theirs not in batch.columns:
         return pl.lit(None, pl.Int64).alias(ours)
     return whole_numbers(batch, theirs, table).alias(ours)
@@ -166,8 +169,3 @@ def _name_frame(names: Mapping[int, str]) -> pl.DataFrame:
         {"name": list(names), "name_text": list(names.values())},
         schema={"name": pl.Int64, "name_text": pl.String},
     )
-
-
-def read_all(batches: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return batches as one."""
-    return pl.concat(batches)
