@@ -72,7 +72,8 @@ def read_plainly(report: Path) -> Numbers | None:
 
 def _parquet(path: Path) -> list[Row]:
     # Damage of what nobody looks at is no damage.
-    columns = [name for name in pl.read_parquet_schema(path) if name not in UNUSED_COLUMNS]
+    unused = UNUSED_COLUMNS | ({"globalTid"} if path.stem == "OSRT_API" else set())
+    columns = [name for name in pl.read_parquet_schema(path) if name not in unused]
     return pl.read_parquet(path, columns=columns).to_dicts()
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from gpubench.api.profile import Profile
 
 
+PLOT_FORMS = (".png", ".svg", ".html")
+
+
 class ProfileFormat(StrEnum):
     """The forms that a profile is written in."""
 
@@ -40,6 +43,9 @@ def profile(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it, too: .png, .svg or .html.")
+    ] = None,
     nsys: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The nsys that exports a .nsys-rep; else that of PATH."),
@@ -51,12 +57,21 @@ def profile(
 ) -> None:
     """Reduce a profiler's reports to numbers: where the time went on host and GPU."""
     chosen = _format(form, output)
+    if plot is not None and plot.suffix not in PLOT_FORMS:
+        allowed = ", ".join(PLOT_FORMS)
+        raise fail(
+            f"--plot {plot}: not a form of picture; allowed: {allowed}", exit_codes.BAD_INPUT
+        )
     found = _read(path, nsys, whole=whole)
     text = _render(found, chosen)
     if output is None:
         print(text, end="")
     else:
-        _write(output, text)
+        _write(output, text, "--output")
+    if plot is not None:
+        from gpubench.cli.plot_profile import plot_profile
+
+        _write(plot, plot_profile(found, plot.suffix, f"Profile of {path}"), "--plot")
 
 
 def _format(form: ProfileFormat | None, output: Path | None) -> ProfileFormat:
@@ -99,12 +114,12 @@ def _render(found: Profile, form: ProfileFormat) -> str | bytes:
     return documents.profile_json(found)
 
 
-def _write(output: Path, content: str | bytes) -> None:
+def _write(output: Path, content: str | bytes, option: str) -> None:
     try:
         if isinstance(content, bytes):
             output.write_bytes(content)
         else:
             output.write_text(content, encoding="utf-8")
     except OSError as error:
-        message = f"--output {output}: cannot write there ({error.strerror})"
+        message = f"{option} {output}: cannot write there ({error.strerror})"
         raise fail(message, exit_codes.CANNOT_RUN) from None
