@@ -112,7 +112,8 @@ class RunTelemetry(GpuNumbers):
     expected_samples: SampleCount = 0
     """Samples expected, of all GPUs."""
     coverage: Share = 0.0
-    """Samples got over expected."""
+    """Samples got over samples expected, and no more than the share of the window that was left
+    when the exporter was first asked."""
     gpus: Annotated[list[GpuTelemetry], Field(max_length=MAX_GPUS)] = []
     """Each GPU."""
     notes: Annotated[

@@ -21,6 +21,18 @@ def expected_samples(seconds: float, refresh: float) -> int:
     return max(int(seconds / refresh + 1e-9), 1)
 
 
+def watched_share(window: Window, histories: Sequence[ExporterHistory]) -> float:
+    """Return the share of a window that was left when the last of its exporters was first asked.
+
+    Samples alone do not tell: an exporter that was asked late may not have shown its rhythm yet.
+    """
+    began_at = [h.began_at for h in histories if h.began_at is not None]
+    if len(began_at) < len(histories) or not histories or window.seconds == 0.0:
+        return 0.0
+    left = window.end - max(window.start, *began_at)
+    return min(max(left / window.seconds, 0.0), 1.0)
+
+
 def is_final(attempt: Attempt, histories: Sequence[ExporterHistory]) -> bool:
     """Tell whether every exporter has shown something new since the attempt ended."""
     return bool(histories) and all(

@@ -18,7 +18,12 @@ from gpubench.api.run_telemetry import (
     RunTelemetry,
 )
 from gpubench.telemetry.dcgm.comparison import discrepancies
-from gpubench.telemetry.dcgm.coverage import expected_samples, gap_notes, is_final
+from gpubench.telemetry.dcgm.coverage import (
+    expected_samples,
+    gap_notes,
+    is_final,
+    watched_share,
+)
 from gpubench.telemetry.dcgm.energy import Window, energy
 from gpubench.telemetry.dcgm.exposition import PodId
 from gpubench.telemetry.dcgm.fields import (
@@ -83,8 +88,8 @@ def run_telemetry(
     together = _together(gpus)
     expected = sum(gpu.expected_samples for gpu in gpus)
     got = sum(gpu.samples for gpu in gpus)
-    coverage = min(got / expected, 1.0) if expected else 0.0
     used = [each.history for each in found.gpus] or list(exporters.values())
+    coverage = min(got / expected, watched_share(window, used)) if expected else 0.0
     notes = [*found.notes, *gap_notes(attempt, window, exporters, coverage)]
     telemetry = RunTelemetry(
         attempt=attempt.number,

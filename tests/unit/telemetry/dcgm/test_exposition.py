@@ -255,6 +255,7 @@ def mutated(text: str, random_: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_ten_thousand_damaged_expositions_never_give_what_they_do_not_say() -> None:
     random_ = random.Random(20261121)
     originals = [

@@ -269,9 +269,17 @@ def test_an_exporter_that_was_dead_for_a_while_costs_coverage_and_says_so() -> N
 def test_an_operator_that_came_late_says_so() -> None:
     shown = history(lambda s: [busy(1, s, OURS)], seconds=range(160, 221))
     found = run_telemetry(attempt(), WINDOW, {"node-a": shown})
-    assert found.coverage == pytest.approx(31 / 80)
+    assert found.coverage == pytest.approx(30 / 80)
     assert found.energy_joules is None
     assert "node-a was first asked 50 s after the training began" in found.notes
+
+
+def test_one_sample_of_an_unknown_rhythm_is_not_taken_for_all() -> None:
+    shown = history(lambda s: [busy(1, s, OURS)], every=100, seconds=range(180, 221))
+    found = run_telemetry(attempt(), WINDOW, {"node-a": shown})
+    assert found.samples == 1
+    assert found.refresh_seconds is None
+    assert found.coverage == pytest.approx(10 / 80)
 
 
 def test_no_exporter_is_told() -> None:
