@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from gpubench.api.enums import NsysMode
+from gpubench.api.execution import NsysProfiling, Profiling
 from tests.integration.llm_tuning.tuned import attempt
 from tests.unit.llm_tuning.specs import tuning_spec
 
@@ -65,3 +67,21 @@ def test_tokens_samples_and_steps_add_up(tmp_path: Path) -> None:
     assert result.throughput.tokens_per_second == pytest.approx(rate)
     assert result.timing.iteration
     assert result.timing.epoch_estimate_seconds == pytest.approx(result.timing.iteration.mean * 8)
+
+
+@pytest.mark.slow
+def test_a_window_of_a_tuning_is_profiled_on_both_ranks(tmp_path: Path) -> None:
+    window = NsysProfiling(mode=NsysMode.WINDOW, warmup_steps=4, steps=4)
+    spec = tuning_spec(gpus=2, maxSteps=24)
+    spec = spec.model_copy(update={"profiling": Profiling(nsys=window)})
+    result = attempt(tmp_path, spec)
+    assert result.is_valid, result.failure or result.validity
+    assert result.profile, result.validity
+    assert result.profile.window.steps == 4
+    steps = pl.read_parquet(tmp_path / "steps.parquet")
+    profiled = steps.filter(pl.col("profiled"))
+    assert profiled.group_by("rank").len()["len"].to_list() == [4, 4]
+    assert result.timing
+    assert result.timing.iteration
+    assert result.timing.iteration.count is not None
+    assert result.timing.iteration.count >= 10

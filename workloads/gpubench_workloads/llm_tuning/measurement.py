@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +17,13 @@ from gpubench_workloads.image_recognition.errors import BadSpecError, NonFiniteL
 from gpubench_workloads.image_recognition.progress import TrainingProgress
 from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.llm_tuning.batches import BatchCounts, count_batch, move_batch
+from gpubench_workloads.profiling import ranges
+from gpubench_workloads.profiling.recording import NOTHING, Recording, Surroundings
 
 IGNORED_LABEL = -100
 """torch's and torchtune's label of tokens that the loss leaves out."""
+UNKNOWN = Surroundings(0, 0, wait_for_device=lambda: None, wait_for_ranks=lambda _: None)
+"""Of a training before its recipe has been set up."""
 
 
 @dataclass
@@ -33,6 +38,8 @@ class Measurement:
     device: torch.device
     clock: StepClock[Any]
     progress: TrainingProgress
+    recording: Recording = field(default_factory=lambda: Recording(None, None, UNKNOWN))
+    """Of the profile, if one is asked for; known once the recipe is set up."""
     steps: list[BatchCounts] = field(default_factory=list)
     """The counts of each step."""
     losses: list[float] = field(default_factory=list)
@@ -44,19 +51,21 @@ class Measurement:
     loaded_sequences: int = 0
     _pending: BatchCounts = field(default_factory=BatchCounts)
     _epoch_ended: float | None = None
+    _update: AbstractContextManager[None] = NOTHING
 
     def watch_optimizer(self, optimizer: Optimizer) -> None:
         """Take each step of the optimizer for the end of a step."""
-        optimizer.register_step_pre_hook(lambda *_: self.clock.computed())
+        optimizer.register_step_pre_hook(lambda *_: self._begin_update())
         optimizer.register_step_post_hook(lambda *_: self._finish_step())
 
     def batches(self, loader: Any, padding_id: int) -> Iterator[Any]:
         """Yield the batches of an epoch, counted and on the device."""
         started = self._begin_epoch()
         try:
-            for batch in self.clock.waiting(iter(loader)):
+            batches = self.recording.each(ranges.DATA, iter(loader))
+            for batch in self.clock.waiting(batches):
                 counts = count_batch(batch, padding_id, IGNORED_LABEL)
-                with self.clock.moving():
+                with self.clock.moving(), self.recording.inside(ranges.HOST_TO_DEVICE):
                     moved = move_batch(batch, self.device)
                 self._pending.add(counts)
                 self.loaded_sequences += counts.sequences
@@ -89,10 +98,21 @@ class Measurement:
         """Note that the recipe has trained to its end."""
         self._end_checkpoint()
 
+    def _begin_update(self) -> None:
+        self.clock.computed()
+        self._update = self.recording.inside(ranges.OPTIMIZER)
+        self._update.__enter__()
+
     def _finish_step(self) -> None:
+        self._update.__exit__(None, None, None)
         self.steps.append(self._pending)
-        self.clock.finish_step(samples=self._pending.sequences)
+        self.clock.finish_step(
+            samples=self._pending.sequences,
+            profiled=self.recording.is_open,
+            disturbed=self.recording.disturbs,
+        )
         self._pending = BatchCounts()
+        self.recording.finish_step()
 
     def _begin_epoch(self) -> float:
         self._end_checkpoint()
@@ -101,6 +121,7 @@ class Measurement:
         epoch = len(self.epoch_seconds) + 1
         self.progress.begin_epoch(epoch)
         self.clock.begin_epoch(epoch)
+        self.recording.begin_epoch()
         return time.perf_counter()
 
     def _end_epoch(self, started: float) -> None:

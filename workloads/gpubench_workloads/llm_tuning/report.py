@@ -59,6 +59,7 @@ def build_report(
         padding_tokens=sum(step.padding for step in steps),
         epochs=plan.workload.epochs if complete else 0,
         phases=mean_phases(measurement.clock.records),
+        profile=measurement.recording.report(),
         quality=_quality(plan, measurement),
         memory=_memory(ranks),
         flops_per_sample=_flops(plan, measurement) / sequences if sequences else None,

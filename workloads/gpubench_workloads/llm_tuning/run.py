@@ -32,6 +32,8 @@ from gpubench_workloads.llm_tuning.memory_estimate import check_memory
 from gpubench_workloads.llm_tuning.plan import TuningPlan
 from gpubench_workloads.llm_tuning.recipe import fit_to_cpu, load_recipe, measured
 from gpubench_workloads.llm_tuning.report import build_report, write_steps
+from gpubench_workloads.profiling.recording import Surroundings
+from gpubench_workloads.profiling.start import build_recording
 from gpubench_workloads.reporting.atomic_file import write_atomically
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
 from gpubench_workloads.reporting.rank_report import write_rank_report
@@ -63,7 +65,7 @@ def run_rank(spec_path: Path, attempt_folder: Path) -> None:
             clock=StepClock(timeline_of(ranks.device), plan.warmup_steps, full_steps=sys.maxsize),
             progress=progress,
         )
-        recipe = tune(plan, ranks, measurement)
+        recipe = tune(plan, ranks, measurement, attempt_folder)
         ranks.wait_for_all()
         if ranks.rank == 0:
             shutil.rmtree(plan.scratch)
@@ -112,7 +114,7 @@ def prepare(plan: TuningPlan, attempt_folder: Path) -> None:
     plan.weights.make(plan.workload.model, plan.workload.seed)
 
 
-def tune(plan: TuningPlan, ranks: Ranks, measurement: Measurement) -> Any:
+def tune(plan: TuningPlan, ranks: Ranks, measurement: Measurement, attempt_folder: Path) -> Any:
     """Run the recipe to its end and return it."""
     config = OmegaConf.create(plan.config)
     stock = load_recipe(plan.recipe)
@@ -122,6 +124,13 @@ def tune(plan: TuningPlan, ranks: Ranks, measurement: Measurement) -> Any:
     measurement.progress.plan(
         plan.workload.epochs, plan.workload.epochs * steps_per_epoch, ranks.count
     )
+    surroundings = Surroundings(
+        steps_per_epoch=steps_per_epoch,
+        epochs=plan.workload.epochs,
+        wait_for_device=ranks.wait_for_device,
+        wait_for_ranks=ranks.meet,
+    )
+    measurement.recording = build_recording(plan.spec, attempt_folder, ranks.rank, surroundings)
     if ranks.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(ranks.device)
     recipe.train()
