@@ -20,13 +20,15 @@ from gpubench.api.compact import CompactFamily, CompactProfile, CompactResult, C
 from gpubench.api.enums import BenchmarkPhase, Family, RunPhase, ValidityStatus
 from gpubench.api.layout import PROGRESS_FILE
 from gpubench.api.progress import AttemptProgress, Stage
+from gpubench.api.run_telemetry import RunTelemetry
 from gpubench.controller.cache import ClusterCache
 from gpubench.controller.counters import ApiCounters, ReconcileCounters
 from gpubench.controller.health import Health
 from gpubench.controller.metrics import ClusterCollector
 from gpubench.telemetry.benchmark_metrics import BenchmarkSample, benchmark_metrics
+from gpubench.telemetry.dcgm_metrics import dcgm_metrics
 from gpubench.telemetry.run_metrics import run_metrics
-from gpubench.telemetry.run_sample import RunPod, RunSample, run_gauge
+from gpubench.telemetry.run_sample import RunPod, RunSample
 from gpubench_workloads.live_metrics.collector import LiveCollector, LiveRun
 from tests.unit.lifecycle.results import good_result
 
@@ -170,6 +172,24 @@ def profile_of(run: SweepRun) -> CompactProfile:
     )
 
 
+def telemetry_of(run: SweepRun) -> RunTelemetry:
+    """What DCGM would have seen of it."""
+    return RunTelemetry(
+        attempt=1,
+        window_seconds=RUN_SECONDS,
+        refresh_seconds=STEP_SECONDS,
+        samples=11 * run.gpus,
+        expected_samples=11 * run.gpus,
+        coverage=1.0,
+        utilization=0.94,
+        sm_active=0.71,
+        power_watts=WATTS,
+        energy_joules=run.energy,
+        temperature_celsius=60.0,
+        pcie_receive_bytes=int(6.2e9 * RUN_SECONDS),
+    )
+
+
 class RecordedSweep:
     """Tells what every exporter would have served at each moment."""
 
@@ -191,9 +211,7 @@ class RecordedSweep:
                 yield metric
         yield from run_metrics(runs)
         yield from benchmark_metrics([self._benchmark(runs)])
-        over = [(run, swept.energy) for run, swept in zip(runs, RUNS, strict=True) if run.result]
-        yield run_gauge("dcgm_coverage_ratio", "", [(run, 0.97) for run, _ in over])
-        yield run_gauge("dcgm_energy_joules", "", over)
+        yield from dcgm_metrics(runs)
         for run in RUNS:
             if run.start <= seconds < run.end:
                 yield from self._live(run, seconds - run.start)
@@ -225,6 +243,7 @@ class RecordedSweep:
             failed_gates=["Profile"] if is_over and run.number == 3 else [],
             started_at=self.began_at + run.start if has_begun else None,
             completed_at=self.began_at + run.end if is_over else None,
+            telemetry=telemetry_of(run) if is_over else None,
             pods=[pod] if has_begun and not is_over else [],
         )
 

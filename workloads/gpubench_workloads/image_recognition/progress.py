@@ -42,17 +42,15 @@ class TrainingProgress:
         """Publish how far training is: `records` are its finished steps."""
         if not (force or self._writer.due):
             return
-        now = time.monotonic()
+        update: dict[str, float | None] = {"step": len(records), "loss": loss}
         new = records[self._counted_records :]
-        seconds = now - self._counted_at
-        samples = sum(record.samples for record in new)
-        self._counted_records, self._counted_at = len(records), now
-        update = {
-            "step": len(records),
-            "samples_per_second": samples * self._ranks / seconds,
-            "iteration_seconds": seconds / len(new) if new else None,
-            "loss": loss,
-        }
+        # At the end of an epoch there may be no step since the last look: the speed stays told.
+        if new:
+            now = time.monotonic()
+            seconds = now - self._counted_at
+            update["samples_per_second"] = sum(r.samples for r in new) * self._ranks / seconds
+            update["iteration_seconds"] = seconds / len(new)
+            self._counted_records, self._counted_at = len(records), now
         self._publish(self._current.model_copy(update=update), force=force)
 
     def _publish(self, progress: AttemptProgress, *, force: bool) -> None:
