@@ -24,6 +24,10 @@ CALL_TABLES = {
     "OSRT_API": (ProfiledKind.OS_RUNTIME, "nameId"),
 }
 UNUSED_COLUMNS = {"demangledName", "contextId", "streamId"}
+UNUSED_COLUMNS_OF = {
+    "OSRT_API": {"globalTid"},
+    "CUPTI_ACTIVITY_KIND_RUNTIME": {"eventClass"},
+}
 Row = dict[str, Any]
 
 
@@ -72,7 +76,7 @@ def read_plainly(report: Path) -> Numbers | None:
 
 def _parquet(path: Path) -> list[Row]:
     # Damage of what nobody looks at is no damage.
-    unused = UNUSED_COLUMNS | ({"globalTid"} if path.stem == "OSRT_API" else set())
+    unused = UNUSED_COLUMNS | UNUSED_COLUMNS_OF.get(path.stem, set())
     columns = [name for name in pl.read_parquet_schema(path) if name not in unused]
     return pl.read_parquet(path, columns=columns).to_dicts()
 
