@@ -192,11 +192,16 @@ class CompactResult(ApiModel):
     """What the GPUs did."""
     profile: CompactProfile | None = None
     """Where the time went; never beside a failure, the two would not fit."""
+    profile_problem: Annotated[str, Field(max_length=MAX_TEXT_BYTES)] | None = None
+    """Why there is no profile, though one was asked for; never beside one."""
 
     @model_validator(mode="after")
     def _check_room(self) -> Self:
         if self.failure is not None and self.profile is not None:
             msg = "a failed attempt carries no profile"
+            raise ValueError(msg)
+        if self.profile_problem is not None and self.profile is not None:
+            msg = "a profile's problem does not fit beside it"
             raise ValueError(msg)
         return self
 
@@ -260,6 +265,7 @@ def compact_result(result: RunResult, digest: str) -> CompactResult:
         "profile": _compact_profile(result.profile)
         if result.profile and not result.failure
         else None,
+        "profile_problem": _profile_problem(result),
     }
     return CompactResult.model_validate(content)
 
@@ -285,6 +291,13 @@ def _rounded(value: float | None) -> float | None:
 def _unique_failed_gates(result: RunResult) -> list[GateName]:
     failed = result.validity.failed_gates if result.validity else []
     return list(dict.fromkeys(gate.name for gate in failed))
+
+
+def _profile_problem(result: RunResult) -> str | None:
+    if result.profile is not None or result.validity is None:
+        return None
+    failed = [gate for gate in result.validity.failed_gates if gate.name is GateName.PROFILE]
+    return cut_text(failed[0].message, MAX_TEXT_BYTES) if failed else None
 
 
 def _compact_failure(result: RunResult) -> CompactFailure | None:

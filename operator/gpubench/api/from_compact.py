@@ -141,7 +141,11 @@ def _validity(run: GPUBenchmarkRun, compact: CompactResult) -> Validity | None:
     if compact.validity is None:
         return None
     return Validity(
-        status=compact.validity, gates=[_failed_gate(name) for name in compact.failed_gates]
+        status=compact.validity,
+        gates=[
+            _failed_gate(name, compact.profile_problem if name is GateName.PROFILE else None)
+            for name in compact.failed_gates
+        ],
     )
 
 

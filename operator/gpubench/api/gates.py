@@ -85,7 +85,11 @@ def compact_validity(
     """
     if result.validity is None:
         return None
-    failed = [FailedGate(name=g) for g in result.failed_gates if g is not GateName.ACCEPTANCE]
+    failed = [
+        FailedGate(name=g, message=result.profile_problem if g is GateName.PROFILE else None)
+        for g in result.failed_gates
+        if g is not GateName.ACCEPTANCE
+    ]
     gates = [acceptance_gate(compact_metric_value(result, r.metric), r) for r in rules]
     if telemetry is not None and telemetry.attempt == result.attempt:
         gates.append(xid_gate(telemetry))

@@ -85,9 +85,14 @@ def longest(schema: Schema) -> Any:
 
 
 def longest_result(*, without: str) -> CompactResult:
-    """Return the longest result that has no failure or no profile; none has both."""
+    """Return the longest result that has no failure or no profile; none has both.
+
+    What was wrong with a profile is told where there is none.
+    """
     document = longest(RESULT_SCHEMA)
     del document[without]
+    if without == "failure":
+        del document["profileProblem"]
     return CompactResult.model_validate(document)
 
 
@@ -131,6 +136,13 @@ def test_cut_message_is_refused(cut: int) -> None:
     message = longest_result(without="failure").to_message()
     with pytest.raises(ValueError, match=r"JSON|json"):
         CompactResult.from_message(message[:cut])
+
+
+def test_a_profile_and_its_problem_exclude_each_other() -> None:
+    document = longest(RESULT_SCHEMA)
+    del document["failure"]
+    with pytest.raises(ValueError, match="does not fit beside it"):
+        CompactResult.model_validate(document)
 
 
 def test_failure_and_profile_exclude_each_other() -> None:

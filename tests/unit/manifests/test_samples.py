@@ -12,6 +12,8 @@ from gpubench.api.parsing import parse_benchmark
 from gpubench.sweep.expansion import expand
 from gpubench.sweep.plan import Plan
 
+DIGITS_IMAGES = 1442
+"""Training images of scikit-learn's digits."""
 MANIFESTS = Path(__file__).parents[3] / "manifests"
 SAMPLES = sorted(path.name for path in MANIFESTS.glob("*.yaml") if path.name != "volumes.yaml")
 
@@ -55,6 +57,7 @@ def test_a_sample_can_be_run_as_it_is(name: str) -> None:
 def test_the_samples_are_those_of_the_guide() -> None:
     assert {name for name in SAMPLES if name.startswith("mobilenet-")} == {
         "mobilenet-image-sizes.yaml",
+        "mobilenet-profile.yaml",
         "mobilenet-quickstart.yaml",
         "mobilenet-strategies.yaml",
         "mobilenet-sweep-cpu.yaml",
@@ -105,6 +108,18 @@ def test_the_sweep_for_processors_asks_for_no_gpu_and_for_the_volumes_of_the_sam
     claims = {v["metadata"]["name"] for v in volumes if v["kind"] == "PersistentVolumeClaim"}
     asked = {benchmark.spec.execution.data_volume_claim, benchmark.spec.results.volume_claim}
     assert asked == claims
+
+
+def test_the_profiled_sweep_is_two_by_two_and_long_enough_for_its_window() -> None:
+    benchmark = parse_benchmark((MANIFESTS / "mobilenet-profile.yaml").read_bytes(), "")
+    a_plan = expand(benchmark)
+    assert len(a_plan.runs) == 4
+    nsys = benchmark.spec.profiling.nsys
+    assert nsys.steps is not None
+    workload = a_plan.points[0].workload.image_recognition
+    assert workload is not None
+    fewest = workload.epochs * (DIGITS_IMAGES // 2 // workload.batch_size)
+    assert nsys.warmup_steps + 2 * nsys.steps <= fewest
 
 
 def test_the_quickstart_is_small_and_varied() -> None:
