@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +122,17 @@ def test_nothing_behind_the_curtain_can_look_out() -> None:
     if str(exposed.pid) in found and os.environ.get("CI") != "true":
         pytest.skip("this kernel has no Landlock")
     assert found.strip() == "[]"
+
+
+MOVING = """
+import os, sys
+os.rename("a/file", "b/file"); os.link("b/file", "a/file"); os.mkfifo("a/pipe")
+"""
+
+
+def test_the_curtain_forbids_nothing_else(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a" / "file").touch()
+    subprocess.run([sys.executable, "-c", CURTAIN, MOVING], cwd=tmp_path, check=True)
+    assert (tmp_path / "b" / "file").exists()

@@ -28,8 +28,11 @@ CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38
 SYS_LANDLOCK_CREATE_RULESET = 444
 SYS_LANDLOCK_RESTRICT_SELF = 446
-LANDLOCK_ACCESS_FS_MAKE_BLOCK = 1 << 11
-"""Making block devices: a domain must forbid something, and no training does this."""
+SYS_LANDLOCK_ADD_RULE = 445
+LANDLOCK_RULE_PATH_BENEATH = 1
+LANDLOCK_ACCESS_FS_REFER = 1 << 13
+"""Moving a file to another folder. Every domain forbids it unless a rule allows it, so this is what
+the domain is said to be about: it is allowed everywhere, and nothing is left that is forbidden."""
 ENV_START_FIELD = 49
 """Where /proc/self/stat has the address of the environment, and after it that of its end."""
 
@@ -43,13 +46,35 @@ def draw_curtain() -> None:
     for capability in (CAP_SYS_ADMIN, CAP_PERFMON):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    rules = (ctypes.c_uint64 * 1)(LANDLOCK_ACCESS_FS_MAKE_BLOCK)
-    ruleset = libc.syscall(
-        SYS_LANDLOCK_CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0
-    )
-    if ruleset >= 0:
+    ruleset = _landlock_rules(libc)
+    if ruleset is not None:
         libc.syscall(SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0)
         os.close(ruleset)
+
+
+class _PathBeneath(ctypes.Structure):
+    """struct landlock_path_beneath_attr."""
+
+    _pack_ = 1
+    _fields_ = [("allowed_access", ctypes.c_uint64), ("parent", ctypes.c_int32)]
+
+
+def _landlock_rules(libc: ctypes.CDLL) -> int | None:
+    """Return rules that forbid nothing; None where the kernel has none (before Linux 5.19)."""
+    handled = ctypes.c_uint64(LANDLOCK_ACCESS_FS_REFER)
+    ruleset = libc.syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.byref(handled), 8, 0)
+    if ruleset < 0:
+        return None
+    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    rule = _PathBeneath(LANDLOCK_ACCESS_FS_REFER, root)
+    added = libc.syscall(
+        SYS_LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, ctypes.byref(rule), 0
+    )
+    os.close(root)
+    if added == 0:
+        return int(ruleset)
+    os.close(ruleset)
+    return None
 
 
 def hide_environment() -> None:

@@ -39,7 +39,7 @@ class RankOutcome:
         if self.covers is None:
             return "the rank said nothing of a profile"
         if self.covers.first_step is not None and not self.is_readable:
-            return f"{self._why_no_report()}{self._of_window()}"
+            return self._why_no_report()
         return self.covers.note
 
     def _why_no_report(self) -> str:
@@ -56,9 +56,6 @@ class RankOutcome:
         if keeper.nsys_exit:
             return f"{what} and ended with exit code {keeper.nsys_exit}"
         return f"{what}; is its disk full? See ranks/nsys-{self.rank}.log"
-
-    def _of_window(self) -> str:
-        return f" ({self.covers.note})" if self.covers is not None and self.covers.note else ""
 
 
 def why_kineto(outcomes: Sequence[RankOutcome]) -> str | None:
