@@ -10,7 +10,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 	--no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo check static format unit test generate verify docs bench bench-operator lock clean distclean \
+.PHONY: help venv demo demo-llm check static format unit test generate verify docs bench bench-operator lock clean distclean \
 	cluster-up cluster-down cluster-status images chart
 
 help: ## Show this list
@@ -21,6 +21,9 @@ venv: ## Make or refresh .venv from the lock files
 
 demo: venv ## Run a small benchmark on this machine; prints its table and report
 	$(BIN)/gpubench run $(SAMPLE) --output $(RESULTS)
+
+demo-llm: ## The same for a tiny language model, which gpubench makes itself
+	@$(MAKE) demo SAMPLE=manifests/tiny-llama-quickstart.yaml
 
 check: static unit ## What every commit passes: format, lint, types, imports, unit tests
 

@@ -69,7 +69,7 @@ def build_report(
         else [],
         threads=None if _on_gpu(ranks) else torch.get_num_threads(),
         software=_software(),
-        dataset=_dataset(plan, measurement),
+        dataset=_dataset(plan),
         settings=_settings(plan, ranks),
     )
 
@@ -130,16 +130,9 @@ def _software() -> dict[str, str]:
     return versions
 
 
-def _dataset(plan: TuningPlan, measurement: Measurement) -> dict[str, str]:
-    """Return which text it was, and how long its sequences were on this rank."""
-    steps = measurement.steps
-    sequences = max(sum(step.sequences for step in steps), 1)
-    described = {
-        "name": str(plan.text.name),
-        "source": str(plan.workload.dataset.source),
-        "tokensPerSequence": f"{sum(step.tokens for step in steps) / sequences:.1f}",
-        "learnedTokensPerSequence": f"{sum(step.learned for step in steps) / sequences:.1f}",
-    }
+def _dataset(plan: TuningPlan) -> dict[str, str]:
+    """Return which text it was; how long it was is told by the counts of tokens."""
+    described = {"name": str(plan.text.name), "source": str(plan.workload.dataset.source)}
     if plan.text.made_samples is not None:
         described["synthetic"] = f"{plan.text.made_samples} samples made here"
     return described

@@ -30,7 +30,7 @@ class Lengths:
     """How long the samples of a dataset are, in tokens without their template.
 
     They approximate the datasets; a run on the real data tells that data's own lengths in its
-    result (`provenance.dataset`), which is the measure to trust.
+    result (`work.tokensTrained` over `work.samplesTrained`), which is the measure to trust.
     """
 
     samples: int
