@@ -1,10 +1,15 @@
-"""How tests are spread over workers."""
+"""How tests are spread over workers, and how long their examples may take."""
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+# How long an example takes says more about what else the machine does than about the code.
+hypothesis.settings.register_profile("gpubench", deadline=None)
+hypothesis.settings.load_profile("gpubench")
 
 ON_THE_CLUSTER = "tests/e2e/"
 
