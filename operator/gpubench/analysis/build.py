@@ -6,9 +6,10 @@ from gpubench import __version__
 from gpubench.analysis.inputs import ReportInput, Verdict
 from gpubench.analysis.parameters import display_value, has_meaning_when_unset, title_of
 from gpubench.analysis.report import Note, Report, Section, Tally, Tone
-from gpubench.analysis.sections.figures import charts_section, profiles_section
+from gpubench.analysis.sections.figures import charts_section
 from gpubench.analysis.sections.origin import mixture_warnings, provenance_section
 from gpubench.analysis.sections.problems import problems_section
+from gpubench.analysis.sections.profiles import profiles_section
 from gpubench.analysis.sections.published import published_section
 from gpubench.analysis.sections.reproduction import reproduction_section
 from gpubench.analysis.sections.results import results_sections

@@ -28,6 +28,7 @@ from gpubench.api.result import (
     Failure,
     FamilyStatistics,
     Gate,
+    GpuActivity,
     Parameters,
     Profile,
     ProfileWindow,
@@ -240,6 +241,18 @@ def make_profile(gpus: int = 1, *, launch_share: float = 0.3) -> Profile:
         },
         overhead=0.02,
         idle_share=0.1,
+        activity=GpuActivity(
+            gpus=gpus,
+            busy_seconds=54.0 * gpus,
+            idle_share=0.1,
+            compute_seconds=42.0 * gpus,
+            communication_seconds=6.0 * gpus,
+            exposed_communication_seconds=1.5 * gpus,
+            communication_overlap=0.75,
+            copy_seconds=8.0 * gpus,
+            copy_overlap=0.5,
+        ),
+        launch_latency=Distribution(mean=4e-5, std=1e-5, p50=3.2e-5, p95=8e-5, p99=9e-5),
     )
 
 

@@ -1,8 +1,8 @@
-"""The charts of every device, and a table of what profiles found."""
+"""The charts of every device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpubench.analysis.charts.bars import phases_chart, throughput_chart
@@ -10,23 +10,9 @@ from gpubench.analysis.charts.curves import image_size_charts, scaling_charts
 from gpubench.analysis.charts.families import (
     families_chart,
     family_seconds_chart,
-    family_shares,
-    largest_families,
 )
-from gpubench.analysis.columns import (
-    FilledColumn,
-    assemble,
-    axis_columns,
-    estimate_column,
-    text_column,
-    with_words,
-)
-from gpubench.analysis.metrics import Unit
-from gpubench.analysis.report import Block, Chart, Column, Note, Section
-from gpubench.analysis.statistics import summarize
+from gpubench.analysis.report import Block, Chart, Note, Section
 from gpubench.analysis.study import DeviceModel, Point, Study
-from gpubench.api.enums import Family
-from gpubench.api.result import Profile
 
 
 def charts_section(study: Study) -> Section | None:
@@ -41,70 +27,6 @@ def charts_section(study: Study) -> Section | None:
     if not any(result.profile for point in study.points for result in point.results):
         blocks.append(Note("No run was profiled, so there is no chart of profiler families."))
     return Section("charts", "Charts", tuple(blocks))
-
-
-def profiles_section(study: Study) -> Section | None:
-    """Return what profilers found at each point, None where no run was profiled."""
-    points = [point for point in study.points if family_shares(point)]
-    if not points:
-        return None
-    families = largest_families(points)
-    devices = [point.device.label if point.device else "" for point in points]
-    table = assemble(
-        "profiles",
-        "Shares of the profiled window",
-        [
-            *axis_columns(
-                [point.parameters for point in points], study.axes, on_cpu=study.is_on_cpu
-            ),
-            text_column("device", "Device", devices) if len(study.devices) > 1 else None,
-            *(_profile_column(points, *column) for column in _PROFILE_COLUMNS),
-            *(_family_column(points, family) for family in families),
-        ],
-    )
-    return Section("profiles", "Profiles", (with_words(table, _PROFILES_CAPTION),))
-
-
-_PROFILES_CAPTION = (
-    "Time of each family over the window's length and the ranks, mean over valid repetitions. "
-    "Host and GPU work side by side, so shares do not add up to 100 %."
-)
-
-_PROFILE_COLUMNS: tuple[tuple[str, str, Unit, Callable[[Profile], float | None]], ...] = (
-    ("window", "Window", Unit.SECONDS, lambda profile: profile.window.seconds),
-    ("overhead", "Overhead", Unit.PERCENT, lambda profile: _percent(profile.overhead)),
-    ("idle", "GPU idle", Unit.PERCENT, lambda profile: _percent(profile.idle_share)),
-)
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else value * 100
-
-
-def _profile_column(
-    points: Sequence[Point],
-    key: str,
-    title: str,
-    unit: Unit,
-    read: Callable[[Profile], float | None],
-) -> FilledColumn | None:
-    estimates = [
-        summarize(read(result.profile) for result in point.results if result.profile)
-        for point in points
-    ]
-    return estimate_column(Column(key, title, unit.value), estimates, unit)
-
-
-def _family_column(points: Sequence[Point], family: Family) -> FilledColumn | None:
-    estimates = [
-        summarize(
-            result.profile.families[family].share * 100
-            for result in point.results
-            if result.profile and family in result.profile.families
-        )
-        for point in points
-    ]
-    return estimate_column(Column(f"family.{family}", family.value, "%"), estimates, Unit.PERCENT)
 
 
 def _measured(study: Study, device: DeviceModel) -> tuple[Point, ...]:
