@@ -24,7 +24,9 @@ def report(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["profile", *map(str, arguments)])
+    # Some who start tests tell them of a narrow terminal, where long names are cut.
+    wide = {"COLUMNS": "160"}
+    return CliRunner().invoke(app, ["profile", *map(str, arguments)], env=wide)
 
 
 def test_the_table_has_families_copies_phases_and_what_the_gpus_did(report: Path) -> None:
