@@ -36,6 +36,7 @@ from gpubench.api.result import (
 )
 from gpubench.api.run import Attempt, GPUBenchmarkRun, RunParameters
 from gpubench.api.run_spec import RunIdentity
+from gpubench.api.run_telemetry import GpuTelemetry
 
 ALL_GPUS = "all"
 """Stands for the UUID where numbers are of all GPUs together."""
@@ -79,7 +80,7 @@ def _with_numbers(run: GPUBenchmarkRun, attempt: Attempt, compact: CompactResult
         quality=_quality(compact),
         memory=_memory(compact),
         efficiency=_efficiency(compact),
-        telemetry=_telemetry(compact.telemetry, device.count) if device else None,
+        telemetry=_telemetry(run, compact),
         profile=_profile(compact.profile, _ranks(parameters)),
         provenance=_provenance(attempt),
         digest=compact.digest,
@@ -209,10 +210,19 @@ def _efficiency(compact: CompactResult) -> Efficiency | None:
     )
 
 
-def _telemetry(compact: CompactTelemetry | None, gpus: int) -> Telemetry | None:
-    """Return one entry for all GPUs together; its power, too, is that of all."""
-    if compact is None:
+def _telemetry(run: GPUBenchmarkRun, compact: CompactResult) -> Telemetry | None:
+    """Return what the pod saw by NVML; what DCGM saw where the pod saw nothing."""
+    if compact.device is not None and compact.telemetry is not None:
+        return _of_nvml(compact.telemetry, compact.device.count)
+    assert run.status is not None
+    dcgm = run.status.telemetry
+    if dcgm is None or dcgm.attempt != compact.attempt or not dcgm.gpus:
         return None
+    return Telemetry(source=dcgm.source, devices=[_of_dcgm(gpu) for gpu in dcgm.gpus])
+
+
+def _of_nvml(compact: CompactTelemetry, gpus: int) -> Telemetry:
+    """Return one entry for all GPUs together; its power, too, is that of all."""
     power = compact.power_watts
     together = DeviceTelemetry(
         uuid=ALL_GPUS,
@@ -226,6 +236,27 @@ def _telemetry(compact: CompactTelemetry | None, gpus: int) -> Telemetry | None:
         nvlink_bytes=compact.nvlink_bytes,
     )
     return Telemetry(devices=[together])
+
+
+def _of_dcgm(gpu: GpuTelemetry) -> DeviceTelemetry:
+    """Return a GPU's entry; two instances of one GPU stay two."""
+    nvlink = [n for n in (gpu.nvlink_receive_bytes, gpu.nvlink_transmit_bytes) if n is not None]
+    return DeviceTelemetry(
+        uuid=f"{gpu.uuid}/{gpu.instance}" if gpu.instance else gpu.uuid,
+        samples=gpu.samples,
+        expected_samples=gpu.expected_samples,
+        utilization_mean=gpu.utilization,
+        sm_active_mean=gpu.sm_active,
+        memory_used_peak_bytes=gpu.memory_used_bytes,
+        power_mean_watts=gpu.power_watts,
+        energy_joules=gpu.energy_joules,
+        temperature_max_celsius=gpu.temperature_celsius,
+        sm_clock_mean_mhz=gpu.sm_clock_mhz,
+        throttle_reasons=gpu.throttle_reasons,
+        pcie_receive_bytes=gpu.pcie_receive_bytes,
+        pcie_transmit_bytes=gpu.pcie_transmit_bytes,
+        nvlink_bytes=sum(nvlink) if nvlink else None,
+    )
 
 
 def _profile(compact: CompactProfile | None, ranks: int) -> Profile | None:

@@ -108,6 +108,43 @@ def test_every_metric_of_a_report_is_the_same(metric: Metric) -> None:
     )
 
 
+def of_dcgm(attempt: int = 1) -> dict[str, object]:
+    """What a status tells of the GPUs by DCGM."""
+    gpus = [
+        {
+            "uuid": f"GPU-{number}",
+            "samples": 60,
+            "expectedSamples": 60,
+            "utilization": 0.8,
+            "powerWatts": 350.0,
+            "energyJoules": 21_000.0,
+            "nvlinkReceiveBytes": 10,
+            "nvlinkTransmitBytes": 5,
+        }
+        for number in (0, 1)
+    ]
+    return {"telemetry": {"attempt": attempt, "coverage": 1.0, "gpus": gpus}}
+
+
+def test_what_dcgm_saw_counts_where_the_pod_saw_nothing() -> None:
+    blind = on_gpus().model_copy(update={"telemetry": None})
+    found = read(blind, **of_dcgm())
+    assert found.telemetry is not None
+    assert found.telemetry.source == "DCGM"
+    assert [gpu.nvlink_bytes for gpu in found.telemetry.devices] == [15, 15]
+    assert (POWER.read(found), ENERGY.read(found)) == (700.0, 42.0)
+    assert UTILIZATION.read(found) == pytest.approx(80.0)
+
+
+def test_what_dcgm_saw_of_another_attempt_does_not_count() -> None:
+    blind = on_gpus().model_copy(update={"telemetry": None})
+    assert read(blind, **of_dcgm(attempt=2)).telemetry is None
+
+
+def test_the_pods_own_numbers_come_first() -> None:
+    assert ENERGY.read(read(on_gpus(), **of_dcgm())) == ENERGY.read(on_gpus())
+
+
 def test_memory_on_a_processor_is_main_memory() -> None:
     memory = [RankMemory(rank=rank, resident_bytes=2**30 + rank) for rank in (0, 1)]
     whole = succeeded(spec_of(RUN)).model_copy(update={"memory": memory})
