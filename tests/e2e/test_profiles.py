@@ -63,11 +63,11 @@ def pulled(
     }
 
 
-def gpubench(benchmark: BenchmarkOnCluster, folder: Path, command: str) -> None:
+def gpubench(benchmark: BenchmarkOnCluster, folder: Path, command: str, *options: str) -> None:
     """Run a command of a user's on the benchmark, with results in a folder."""
     line = [sys.executable, "-m", "gpubench", command, benchmark.name]
     subprocess.run(
-        [*line, f"--namespace={benchmark.namespace}", "--output=results"],
+        [*line, f"--namespace={benchmark.namespace}", "--output=results", *options],
         cwd=folder,
         env=benchmark.cluster.environment(),
         check=True,
@@ -152,7 +152,7 @@ def test_prometheus_has_the_numbers_of_the_statuses(
 
 
 def test_the_report_shows_them(benchmark: BenchmarkOnCluster, tmp_path: Path) -> None:
-    gpubench(benchmark, tmp_path, "report")
+    gpubench(benchmark, tmp_path, "report", "--to=report")
     [page] = (path.read_text(encoding="utf-8") for path in tmp_path.rglob("report.html"))
     for profile in profiles(benchmark).values():
         assert max(profile.families, key=lambda f: profile.families[f].calls).value in page

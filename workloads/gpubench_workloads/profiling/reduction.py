@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
+import psutil
+
 from gpubench.api.profile import Profile
 from gpubench_workloads.profiling.nsys import find_nsys
 from gpubench_workloads.reporting.die_with_parent import PARENT_VARIABLE
@@ -50,10 +52,7 @@ def reduce_reports(
         try:
             code = _wait(process, seconds, is_stopped)
         finally:
-            # Whatever it started is in its session.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _end(process)
         if code != 0:
             raise ReductionError(_why_it_failed(code, errors.read_text(errors="replace")))
         answer.seek(0)
@@ -62,6 +61,17 @@ def reduce_reports(
         except ValueError as error:
             msg = f"the reports' numbers cannot be read: {error}"
             raise ReductionError(msg) from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the reduction and whatever it started: nsys is in a session of its own."""
+    with suppress(psutil.NoSuchProcess):
+        for started in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                started.kill()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, is_stopped: Callable[[], bool]) -> int:
