@@ -145,7 +145,7 @@ def slow_loader(seconds: list[float]) -> Iterator[int]:
 def test_waiting_for_batches_is_the_hosts_time() -> None:
     clock = StepClock(HostTimeline(), warmup_steps=0, full_steps=9)
     clock.begin_epoch(1)
-    for number in clock.waiting(slow_loader([0.02, 0.03, 0.01])):
+    for number in clock.waiting(slow_loader([0.2, 0.3, 0.01])):
         with clock.moving():
             pass
         if number == 0:
@@ -155,10 +155,11 @@ def test_waiting_for_batches_is_the_hosts_time() -> None:
         clock.finish_step(1)
     clock.finish_epoch()
     first, second = clock.records
-    assert first.data_seconds == pytest.approx(0.05, abs=0.01)
-    assert second.data_seconds == pytest.approx(0.01, abs=0.005)
+    # A sleep may be longer than asked for on a busy machine, never shorter.
+    assert first.data_seconds >= 0.5
+    assert 0.01 <= second.data_seconds < 0.2
     assert first.compute_seconds >= 0.04
-    assert first.iteration_seconds >= 0.09
+    assert first.data_seconds + first.compute_seconds <= first.iteration_seconds
 
 
 def test_mean_phases_are_those_of_steady_steps() -> None:
