@@ -199,10 +199,14 @@ def _latency(numbers: Sequence[RankNumbers]) -> Distribution | None:
         assert value is not None
         return value
 
+    mean, std = found.mean(), found.std() or 0.0
+    # polars types the mean of any series, of dates too; these are seconds.
+    assert isinstance(mean, float)
+    assert isinstance(std, float)
     return Distribution(
         count=found.len(),
-        mean=float(found.mean()),  # type: ignore[arg-type]
-        std=float(found.std() or 0.0),  # type: ignore[arg-type]
+        mean=mean,
+        std=std,
         minimum=at(0),
         p50=at(0.5),
         p95=at(0.95),

@@ -18,6 +18,7 @@ from gpubench.api.progress import AttemptProgress, Stage
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.image_recognition import __main__ as program
 from gpubench_workloads.image_recognition import run
+from gpubench_workloads.reporting import rank_program
 from gpubench_workloads.reporting.rank_report import RankFailure, read_rank_report
 from tests.integration.image_recognition.launches import (
     rank_command,
@@ -36,7 +37,7 @@ def outcome(
 ) -> Callable[[RunSpec], tuple[RankFailure, str]]:
     """Run a rank that must fail in this process; return what it reported and printed."""
     # This process is to outlive its parent; and torch has been loaded long since.
-    monkeypatch.setattr(program, "die_with_parent", lambda: None)
+    monkeypatch.setattr(rank_program, "die_with_parent", lambda: None)
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
 
     def run_failing(spec: RunSpec) -> tuple[RankFailure, str]:

@@ -17,45 +17,54 @@ MOST_FAMILIES = 8
 
 def families_chart(study: Study, points: Sequence[Point]) -> Chart | None:
     """Return the shares of profiler families for each point (Fig. 3)."""
-    measured = [point for point in points if family_shares(point)]
-    if not measured:
-        return None
-    drawn = largest_families(measured)
-    return Chart(
-        key="families",
-        title="Profiled time by family",
-        kind=ChartKind.STACKED_BARS,
-        category=Axis("Point"),
-        value=Axis("Share of the families shown", "%"),
-        marks=tuple(_family_marks(study, measured[:MOST_BARS], drawn)),
-        series="Family",
-        caption=with_rest(
-            "As Fig. 3 of Lawenda et al. 2025: the families shown add up to 100 %. Calls on the "
-            "host overlap with work on the GPU, so they do not add up to the run's time.",
-            measured,
-        ),
+    return _stacked_chart(
+        study,
+        points,
+        ("families", "Profiled time by family", Axis("Share of the families shown", "%")),
+        _family_marks,
+        "As Fig. 3 of Lawenda et al. 2025: the families shown add up to 100 %. Calls on the "
+        "host overlap with work on the GPU, so they do not add up to the run's time.",
     )
 
 
 def family_seconds_chart(study: Study, points: Sequence[Point]) -> Chart | None:
     """Return the seconds of profiler families for each point (Figs. 5 and 6)."""
+    return _stacked_chart(
+        study,
+        points,
+        (
+            "family-seconds",
+            "Profiled time by family, in seconds",
+            Axis("Time in the window, sum over ranks", "s"),
+        ),
+        _seconds_marks,
+        "As Figs. 5 and 6 of Lawenda et al. 2025: sums over all ranks, which work at the same "
+        "time, so that they may exceed the window's length.",
+    )
+
+
+def _stacked_chart(
+    study: Study,
+    points: Sequence[Point],
+    heading: tuple[str, str, Axis],
+    marks: Callable[[Study, Sequence[Point], Sequence[Family]], Iterator[Mark]],
+    caption: str,
+) -> Chart | None:
+    """Return a stack of the largest families for each point; `heading` is key, title and axis."""
     measured = [point for point in points if family_shares(point)]
     if not measured:
         return None
+    key, title, value = heading
     drawn = largest_families(measured)
     return Chart(
-        key="family-seconds",
-        title="Profiled time by family, in seconds",
+        key=key,
+        title=title,
         kind=ChartKind.STACKED_BARS,
         category=Axis("Point"),
-        value=Axis("Time in the window, sum over ranks", "s"),
-        marks=tuple(_seconds_marks(study, measured[:MOST_BARS], drawn)),
+        value=value,
+        marks=tuple(marks(study, measured[:MOST_BARS], drawn)),
         series="Family",
-        caption=with_rest(
-            "As Figs. 5 and 6 of Lawenda et al. 2025: sums over all ranks, which work at the same "
-            "time, so that they may exceed the window's length.",
-            measured,
-        ),
+        caption=with_rest(caption, measured),
     )
 
 

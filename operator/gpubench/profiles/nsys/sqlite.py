@@ -105,7 +105,7 @@ def _read_batch(
     listed = ", ".join(map(_selected, columns))
     after = "" if last is None else f"WHERE rowid > {last}"
     query = (
-        f"SELECT rowid AS {_quoted(_ROW)}, {listed} FROM {_quoted(table)} "  # noqa: S608
+        f"SELECT rowid AS {_quoted(_ROW)}, {listed} FROM {_quoted(table)} "  # noqa: S608 - names quoted
         f"{after} ORDER BY rowid LIMIT {BATCH_ROWS}"
     )
     with connection.cursor() as cursor:
