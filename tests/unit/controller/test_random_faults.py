@@ -17,19 +17,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from gpubench.api.benchmark import GPUBenchmark, GPUBenchmarkStatus
-from gpubench.api.enums import AttemptState, BenchmarkPhase, Cleanup, Isolation, RunPhase
-from gpubench.api.run import GPUBenchmarkRunStatus
+from gpubench.api.enums import AttemptState, BenchmarkPhase, Cleanup, Isolation
 from gpubench.backends import ATTEMPT_LABEL
 from gpubench.controller import reconciler as reconciler_module
-from gpubench.controller.announcements import Announcer
-from gpubench.controller.cache import ClusterCache
 from gpubench.controller.client import ApiError
-from gpubench.controller.events import EventWriter
-from gpubench.controller.health import Health
-from gpubench.controller.reconciler import BenchmarkReconciler
-from gpubench.controller.settings import Images, OperatorSettings
 from gpubench.lifecycle.observed import LIVE_STATES
 from gpubench.sweep.expansion import expand
+from tests.unit.controller.laws import check_recount, check_run, is_live, status_of
 from tests.unit.controller.simulated_api import (
     BENCHMARK,
     JOB,
@@ -43,8 +37,6 @@ from tests.unit.controller.simulated_api import (
     Object,
     Script,
     SimulatedApi,
-    SimulatedClient,
-    Watches,
 )
 from tests.unit.controller.simulated_cluster import (
     GPUS_PER_NODE,
@@ -52,14 +44,13 @@ from tests.unit.controller.simulated_cluster import (
     SimulatedCluster,
     gpus_of,
     is_over,
-    node,
     owner_uid,
     pod_name,
 )
+from tests.unit.controller.simulated_operator import SimulatedOperator
 
 EXAMPLES = int(os.environ.get("GPUBENCH_FAULT_EXAMPLES", "60"))
 """Histories that are played; about ten take a second."""
-SETTINGS = OperatorSettings(images=Images(image_recognition="example/image:1"))
 NAMES = ("one", "two")
 PICK = st.integers(0, 100)
 SCRIPTS = st.builds(
@@ -76,41 +67,6 @@ EDITS: dict[str, dict[str, Any]] = {
     "forbidden": {"execution": {"image": "example/of-others:1"}},
     "strict": {"results": {"acceptance": [{"metric": "accuracy", "atLeast": "0.99"}]}},
 }
-
-
-class SimulatedOperator:
-    """One life of the operator: its memory, its watches and its daemons."""
-
-    def __init__(self, api: SimulatedApi, nodes: int) -> None:
-        self.cluster = ClusterCache()
-        self.watches = Watches(api, self.cluster)
-        api.watches = [self.watches]
-        self.client = SimulatedClient(api, self.watches)
-        self._announcer = Announcer(EventWriter(self.client, "test"))
-        self._daemons: dict[str, BenchmarkReconciler] = {}
-        self._loaded: set[str] = set()
-        for number in range(nodes):
-            self.cluster.take_node(None, node(f"node-{number}"))
-
-    async def reconcile(self, script: Script) -> None:
-        """Let every daemon do one round, as the handlers would."""
-        self.client.follow(script)
-        for uid in list(self.watches.benchmarks)[:: -1 if script.at % 2 else 1]:
-            cache = self.cluster.benchmark(uid)
-            if uid not in self._daemons:
-                self._daemons[uid] = BenchmarkReconciler(
-                    cache, self.cluster, self.client, SETTINGS, self._announcer, Health()
-                )
-            if uid in self.watches.gone:
-                await self._daemons[uid].children.delete_all_jobs()
-                self.cluster.forget(uid)
-                del self.watches.benchmarks[uid]
-                continue
-            if uid not in self._loaded:
-                await self._daemons[uid].children.load()
-                self._loaded.add(uid)
-            cache.wake.clear()
-            await self._daemons[uid].reconcile()
 
 
 class OperatorOnACluster(RuleBasedStateMachine):
@@ -393,47 +349,6 @@ class OperatorOnACluster(RuleBasedStateMachine):
         self.operator_works_undisturbed()
         self.operator_works_undisturbed()
         assert self.api.writes == []
-
-
-def status_of(run: Object) -> GPUBenchmarkRunStatus:
-    return GPUBenchmarkRunStatus.model_validate(run.get("status") or {})
-
-
-def is_live(state: AttemptState) -> bool:
-    return state in LIVE_STATES
-
-
-def check_recount(status: GPUBenchmarkStatus, runs: list[GPUBenchmarkRunStatus]) -> None:
-    """The benchmark tells what its runs tell."""
-    phases = Counter(run.phase for run in runs)
-    progress = status.progress
-    assert progress.total == len(runs)
-    assert progress.succeeded == phases[RunPhase.SUCCEEDED]
-    assert progress.invalid == phases[RunPhase.INVALID]
-    assert progress.failed == phases[RunPhase.FAILED]
-    assert progress.running == phases[RunPhase.RUNNING] == 0
-    assert progress.pending == phases[RunPhase.PENDING] + phases[RunPhase.RETRYING]
-    gpu_seconds = sum(run.timing.gpu_seconds or 0.0 for run in runs)
-    assert status.gpu_seconds == pytest.approx(gpu_seconds, abs=1.0)
-
-
-def check_run(run: GPUBenchmarkRunStatus, phase: BenchmarkPhase) -> None:
-    """A run has exactly one accepted result, or says why it has none."""
-    accepted = [a for a in run.attempts if a.state is AttemptState.SUCCEEDED]
-    holds = {condition.type: condition for condition in run.conditions}
-    if run.phase is RunPhase.SUCCEEDED:
-        assert len(accepted) == 1
-        assert run.result is not None
-        assert run.result.attempt == accepted[0].number
-        return
-    assert accepted == []
-    if run.phase is RunPhase.FAILED:
-        assert holds["Failed"].status == "True"
-        assert holds["Failed"].message.startswith("given up after")
-        assert run.attempts[-1].failure is not None
-    else:
-        assert phase is BenchmarkPhase.FAILED, "only a spent budget leaves runs undone"
-        assert run.phase in (RunPhase.PENDING, RunPhase.RETRYING)
 
 
 OperatorOnACluster.TestCase.settings = settings(
