@@ -5,7 +5,7 @@ Sources: torchtune 0.6.1, torchtune/models/llama*/_model_builders.py; held to th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpubench.api.enums import LanguageModel
 
@@ -70,14 +70,37 @@ class Architecture:
         return self.layers * sum(self.layer_projections.values()) + norms + embeddings
 
 
-LLAMA3_TOKENIZER = "llama3.llama3_tokenizer"
+_LLAMA3_8B = Architecture(
+    package="llama3",
+    builder="llama3_8b",
+    tokenizer="llama3.llama3_tokenizer",
+    checkpoint_type="LLAMA3",
+    layers=32,
+    width=4096,
+    heads=32,
+    key_value_heads=8,
+    feed_forward=14_336,
+    vocabulary=128_256,
+    longest_sequence=8192,
+)
+_LLAMA3_1_8B = replace(
+    _LLAMA3_8B, package="llama3_1", builder="llama3_1_8b", longest_sequence=131_072
+)
+_LLAMA3_2_1B = replace(
+    _LLAMA3_1_8B,
+    package="llama3_2",
+    builder="llama3_2_1b",
+    checkpoint_type="LLAMA3_2",
+    layers=16,
+    width=2048,
+    feed_forward=8192,
+    tied_embeddings=True,
+)
 
 ARCHITECTURES = {
-    LanguageModel.TINY_LLAMA: Architecture(
-        package="llama3",
+    LanguageModel.TINY_LLAMA: replace(
+        _LLAMA3_8B,
         builder="llama3",
-        tokenizer=LLAMA3_TOKENIZER,
-        checkpoint_type="LLAMA3",
         layers=2,
         # Widths that QLoRA's blocks of 16,384 and QAT's groups of 256 weights divide.
         width=256,
@@ -87,68 +110,18 @@ ARCHITECTURES = {
         vocabulary=TINY_VOCABULARY,
         longest_sequence=1024,
     ),
-    LanguageModel.LLAMA3_8B: Architecture(
-        package="llama3",
-        builder="llama3_8b",
-        tokenizer=LLAMA3_TOKENIZER,
-        checkpoint_type="LLAMA3",
-        layers=32,
-        width=4096,
-        heads=32,
-        key_value_heads=8,
-        feed_forward=14_336,
-        vocabulary=128_256,
-        longest_sequence=8192,
+    LanguageModel.LLAMA3_8B: _LLAMA3_8B,
+    LanguageModel.LLAMA3_1_8B: _LLAMA3_1_8B,
+    LanguageModel.LLAMA3_2_1B: _LLAMA3_2_1B,
+    LanguageModel.LLAMA3_2_3B: replace(
+        _LLAMA3_2_1B, builder="llama3_2_3b", layers=28, width=3072, heads=24
     ),
-    LanguageModel.LLAMA3_1_8B: Architecture(
-        package="llama3_1",
-        builder="llama3_1_8b",
-        tokenizer=LLAMA3_TOKENIZER,
-        checkpoint_type="LLAMA3",
-        layers=32,
-        width=4096,
-        heads=32,
-        key_value_heads=8,
-        feed_forward=14_336,
-        vocabulary=128_256,
-        longest_sequence=131_072,
-    ),
-    LanguageModel.LLAMA3_2_1B: Architecture(
-        package="llama3_2",
-        builder="llama3_2_1b",
-        tokenizer=LLAMA3_TOKENIZER,
-        checkpoint_type="LLAMA3_2",
-        layers=16,
-        width=2048,
-        heads=32,
-        key_value_heads=8,
-        feed_forward=8192,
-        vocabulary=128_256,
-        longest_sequence=131_072,
-        tied_embeddings=True,
-    ),
-    LanguageModel.LLAMA3_2_3B: Architecture(
-        package="llama3_2",
-        builder="llama3_2_3b",
-        tokenizer=LLAMA3_TOKENIZER,
-        checkpoint_type="LLAMA3_2",
-        layers=28,
-        width=3072,
-        heads=24,
-        key_value_heads=8,
-        feed_forward=8192,
-        vocabulary=128_256,
-        longest_sequence=131_072,
-        tied_embeddings=True,
-    ),
-    LanguageModel.LLAMA2_7B: Architecture(
+    LanguageModel.LLAMA2_7B: replace(
+        _LLAMA3_8B,
         package="llama2",
         builder="llama2_7b",
         tokenizer="llama2.llama2_tokenizer",
         checkpoint_type="LLAMA2",
-        layers=32,
-        width=4096,
-        heads=32,
         key_value_heads=32,
         feed_forward=11_008,
         vocabulary=32_000,
