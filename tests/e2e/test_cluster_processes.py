@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,36 @@ def test_one_that_will_not_end_is_killed(state: Path) -> None:
     wait_until("deafness", lambda: (state / "log").stat().st_size > 0, timeout=10)
     processes.end(state, [Path(sys.executable).name], patience=0.3)
     assert processes.own_processes(state) == []
+
+
+HOLDER = """
+import socket, time
+memory = bytearray(600 * 2**20)  # the kernel takes it back before it closes the socket
+memory[::4096] = b"x" * len(memory[::4096])
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    print(listener.getsockname()[1], flush=True)
+    time.sleep(60)
+"""
+
+
+def kill(state: Path, name: str) -> None:
+    processes.kill(processes.pids(state, name))
+
+
+def end(state: Path, name: str) -> None:
+    processes.end(state, [name])
+
+
+@pytest.mark.parametrize("way", [kill, end])
+def test_one_that_has_ended_holds_its_port_no_more(
+    state: Path, way: Callable[[Path, str], None]
+) -> None:
+    log = state / "log"
+    processes.start(state, log, [sys.executable, "-c", HOLDER])
+    wait_until("port", lambda: log.read_text().endswith("\n"), timeout=20)
+    way(state, Path(sys.executable).name)
+    with socket.create_server(("127.0.0.1", int(log.read_text()))):
+        pass
 
 
 def test_it_outlives_who_started_it_and_its_children_are_ours_too(state: Path) -> None:

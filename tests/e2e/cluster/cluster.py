@@ -92,7 +92,8 @@ class Cluster:
         with _lock(layout):
             if kill:
                 processes.kill(processes.pids(layout.state, "kube-apiserver"))
-            processes.end(layout.state, ["kube-apiserver"], patience=70)
+            else:
+                processes.end(layout.state, ["kube-apiserver"], patience=70)
             control_plane.start(layout)
 
     def stop_kubelet(self) -> None:

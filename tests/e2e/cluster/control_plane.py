@@ -149,6 +149,8 @@ def _controller_manager(layout: Layout) -> list[str]:
         # The default of 20 requests a second makes deleting thousands of objects slow.
         "--kube-api-qps=200",
         "--kube-api-burst=400",
+        # A quota on a kind whose CRD is new is counted at the next round; by default 5 minutes.
+        "--resource-quota-sync-period=10s",
     ]
 
 

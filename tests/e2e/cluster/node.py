@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -232,7 +233,8 @@ def kill_containers(layout: Layout) -> None:
     def gone() -> bool:
         folders = _control_group_folders(layout)
         inside = _processes_inside(folders)
-        processes.kill(inside)
+        for pid in inside:
+            processes.signal_process(pid, signal.SIGKILL)
         for folder in folders:
             with contextlib.suppress(OSError):  # still in use, or gone by itself
                 folder.rmdir()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
 from collections.abc import Iterable, Sequence
@@ -85,23 +86,52 @@ def pids(state: Path, name: str) -> list[int]:
 def end(state: Path, names: Iterable[str], *, patience: float = 5) -> None:
     """Ask the processes of these programs to end, and kill what has not after some seconds."""
     names = set(names)
-
-    def remaining() -> list[int]:
-        return [process.pid for process in own_processes(state) if process.name in names]
-
-    deadline = time.monotonic() + patience
-    for pid in remaining():
+    ending = [process.pid for process in own_processes(state) if process.name in names]
+    handles = _handles(ending)
+    for pid in ending:
         signal_process(pid, signal.SIGTERM)
-    while remaining() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    kill(remaining())
-    wait_until(f"end of {', '.join(sorted(names))}", lambda: not remaining(), timeout=10)
+    if not _wait_for(handles, patience):
+        kill(ending)
+    _close(handles)
 
 
-def kill(process_ids: Iterable[int]) -> None:
-    """SIGKILL."""
-    for pid in process_ids:
+def kill(process_ids: Iterable[int], *, patience: float = 10) -> None:
+    """SIGKILL, and wait until they are gone with all that they held."""
+    killed = list(process_ids)
+    handles = _handles(killed)
+    for pid in killed:
         signal_process(pid, signal.SIGKILL)
+    try:
+        if not _wait_for(handles, patience):
+            raise ClusterError(f"of processes {killed} some do not end")
+    finally:
+        _close(handles)
+
+
+def _handles(process_ids: Iterable[int]) -> list[int]:
+    """Open files that can be read when their processes have ended.
+
+    One that is ending shows no mark any more while it still holds its ports.
+    """
+    handles = []
+    for pid in process_ids:
+        with contextlib.suppress(ProcessLookupError):
+            handles.append(os.pidfd_open(pid))
+    return handles
+
+
+def _wait_for(handles: Iterable[int], seconds: float) -> bool:
+    """Whether all these processes end within some time."""
+    deadline = time.monotonic() + seconds
+    return all(
+        select.select([handle], [], [], max(0, deadline - time.monotonic()))[0]
+        for handle in handles
+    )
+
+
+def _close(handles: Iterable[int]) -> None:
+    for handle in handles:
+        os.close(handle)
 
 
 def signal_process(pid: int, number: signal.Signals) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from gpubench.api.enums import AttemptState, Cleanup, FailureClass, Isolation
+from tests.unit.controller.laws import status_of
 from tests.unit.controller.simulated_api import BENCHMARK, JOB, POD, RUN, Fault, Script
 from tests.unit.controller.simulated_cluster import End, gpus_of, is_over, owner_uid
-from tests.unit.controller.test_random_faults import OperatorOnACluster, status_of
+from tests.unit.controller.test_random_faults import OperatorOnACluster
 
 USUAL: dict[str, Any] = {
     "benchmarks": 1,
