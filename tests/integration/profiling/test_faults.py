@@ -111,26 +111,22 @@ def descendants(process: subprocess.Popen[str]) -> list[tuple[psutil.Process, st
     return found
 
 
-def wait_for_window(folder: Path) -> None:
-    """Wait until the ranks' window is open."""
+def wait_for(said: str, folder: Path) -> None:
+    """Wait until the nsys of the only rank has said something."""
     log = folder / "ranks" / "nsys-0.log"
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (log.exists() and "range started" in log.read_text()):
+    while not (log.exists() and said in log.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-WAITS_IN_VAIN = pytest.mark.xfail(
-    reason="where the agent dies while it writes the report, the rank waits for it", strict=False
-)
-
-
-@pytest.mark.parametrize(
-    "part", [is_client, pytest.param(is_agent, marks=WAITS_IN_VAIN), is_launcher]
-)
-def test_a_profiler_that_is_killed(tmp_path: Path, nsys: Path, part: Callable[[str], bool]) -> None:
+@pytest.mark.parametrize("moment", ["range started", "range ended"])
+@pytest.mark.parametrize("part", [is_client, is_agent, is_launcher])
+def test_a_profiler_that_is_killed(
+    tmp_path: Path, nsys: Path, part: Callable[[str], bool], moment: str
+) -> None:
     with supervised(tmp_path, LONGEST, nsys) as process:
-        wait_for_window(tmp_path)
+        wait_for(moment, tmp_path)
         for child, line in descendants(process):
             if part(line):
                 child.kill()
@@ -166,7 +162,7 @@ def test_a_supervisor_that_is_ended_leaves_nothing_running(
     tmp_path: Path, nsys: Path, number: signal.Signals
 ) -> None:
     with supervised(tmp_path, SPEC, nsys) as process:
-        wait_for_window(tmp_path)
+        wait_for("range started", tmp_path)
         process.send_signal(number)
         process.wait(timeout=20)
         assert wait_until_gone(tmp_path) == []

@@ -51,6 +51,7 @@ def test_without_steps_to_compare_with_it_passes_and_says_so() -> None:
         (KeeperRecord(nsys_exit=1, kept_rank=True), "ended with exit code 1"),
         (KeeperRecord(nsys_exit=-9, kept_rank=True, overdue=True), "long after the training"),
         (KeeperRecord(nsys_exit=0, kept_rank=True), "ranks/nsys-0.log"),
+        (KeeperRecord(nsys_exit=0, kept_rank=True, agent_lost=True), "its agent was ended"),
         (None, "it was stopped before it was done"),
     ],
 )

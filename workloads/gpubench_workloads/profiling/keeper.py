@@ -46,6 +46,7 @@ from gpubench_workloads.profiling.records import (
     report_path,
     write_keeper_record,
 )
+from gpubench_workloads.profiling.window_range import find_library
 from gpubench_workloads.reporting.die_with_parent import adopt_orphans, die_with_parent
 from gpubench_workloads.reporting.rank_report import ProfileSource
 
@@ -58,6 +59,8 @@ BUSY_SECONDS = 0.05
 """Processor time below which it does nothing."""
 START_SECONDS = 10.0
 """How long to wait for a rank that nsys may have started before it ended itself."""
+AGENT_LOST = b"Connection to Agent lost"
+"""What nsys says when its agent has ended; its exit code is 0 (2024.2.3)."""
 SHELL_SIGNALS = 128
 """A program that a signal ended has this exit code plus the signal's number, as shells tell it."""
 
@@ -87,9 +90,10 @@ class Keeper:
         """
         # The writing end is held by nobody else, so that it closes with this process.
         life, self._life = os.pipe()
+        profiler_life, self._profiler_life = os.pipe()
         self._messages, messages = os.pipe()
         # nsys hands open files on, and looks at none of them.
-        inherited = (life, messages, environment, os.dup(1), os.dup(2))
+        inherited = (life, profiler_life, messages, environment, os.dup(1), os.dup(2))
         rank = [sys.executable, "-u", "-m", KEPT_RANK, *map(str, inherited)]
         self._nsys = subprocess.Popen(
             [*nsys, *rank, *program],
@@ -109,7 +113,10 @@ class Keeper:
         if rank is None:
             return Ends(rank_exit=None, nsys_exit=self._nsys.wait())
         with suppress(ProcessLookupError):
-            _wait_for([os.pidfd_open(rank)])
+            rank_end = os.pidfd_open(rank)
+            if self._nsys_end in _wait_for([rank_end, self._nsys_end]):
+                os.close(self._profiler_life)
+                _wait_for([rank_end])
         overdue = not self._wait_for_report(report_seconds)
         if overdue:
             self._nsys.kill()
@@ -192,13 +199,19 @@ def _keep(
         return None, KeeperRecord(problem="it is gone")
     try:
         report.parent.mkdir(exist_ok=True)
+        find_library()
         with log_path.open("wb") as log:
             command = nsys_command(nsys, spec, report)
             ends = Keeper(command, program, environment, log).wait()
+        agent_lost = AGENT_LOST in log_path.read_bytes()
     except OSError as error:
-        return None, KeeperRecord(problem=f"{error.filename}: {error.strerror}")
+        told = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return None, KeeperRecord(problem=told)
     record = KeeperRecord(
-        nsys_exit=ends.nsys_exit, kept_rank=ends.rank_exit is not None, overdue=ends.overdue
+        nsys_exit=ends.nsys_exit,
+        kept_rank=ends.rank_exit is not None,
+        overdue=ends.overdue,
+        agent_lost=agent_lost,
     )
     return ends.rank_exit, record
 

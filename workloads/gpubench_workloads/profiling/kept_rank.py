@@ -1,8 +1,9 @@
-"""A rank below nsys: what it needs of its keeper, then the training program itself.
+r"""A rank below nsys: what it needs of its keeper, then the training program itself.
 
-    python -m gpubench_workloads.profiling.kept_rank LIFE MESSAGES ENVIRONMENT OUT ERR MODULE ...
+    python -m gpubench_workloads.profiling.kept_rank \
+        LIFE PROFILER_LIFE MESSAGES ENVIRONMENT OUT ERR MODULE ...
 
-The first five are open files that the keeper left for it. nsys writes the environment and the
+The first six are open files that the keeper left for it. nsys writes the environment and the
 arguments of what it starts into its report, so the variables that are nobody's business come in
 one of these files.
 """
@@ -16,22 +17,25 @@ import signal
 import sys
 
 from gpubench_workloads.profiling.environment import add_environment
-from gpubench_workloads.profiling.records import DONE, STARTED
+from gpubench_workloads.profiling.records import DONE, PROFILER_LIFE_VARIABLE, STARTED
 from gpubench_workloads.reporting.die_with_parent import BOUND, PARENT_VARIABLE
 
 
 def main() -> None:
     """Run the program as this process, which ends when its keeper does."""
-    life, messages, environment, *outputs = (int(argument) for argument in sys.argv[1:6])
-    sys.argv = sys.argv[6:]
+    files = tuple(int(argument) for argument in sys.argv[1:7])
+    life, profiler_life, messages, environment, *outputs = files
+    sys.argv = sys.argv[7:]
     bind(life)
     add_environment(environment)
     os.environ[PARENT_VARIABLE] = BOUND
+    os.environ[PROFILER_LIFE_VARIABLE] = str(profiler_life)
     # Past nsys, whose end would break the pipe to it.
     for stream, output in zip((1, 2), outputs, strict=True):
         os.dup2(output, stream)
         os.close(output)
-    os.set_inheritable(messages, False)
+    for file in (messages, profiler_life):
+        os.set_inheritable(file, False)
     os.write(messages, STARTED + str(os.getpid()).encode())
     try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

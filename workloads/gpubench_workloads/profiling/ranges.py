@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +11,8 @@ from typing import Any
 
 import nvtx
 
+from gpubench_workloads.profiling.records import PROFILER_LIFE_VARIABLE
+from gpubench_workloads.profiling.window_range import WindowRange
 from gpubench_workloads.reporting.rank_report import ProfileSource
 
 DOMAIN = "gpubench"
@@ -32,21 +36,26 @@ class NvtxProfiler:
     def __init__(self, report: Path) -> None:
         """The nsys around this process writes its report to this path."""
         self._report = report
+        self._life = _OtherEnd(int(os.environ[PROFILER_LIFE_VARIABLE]))
+        self._window = WindowRange(DOMAIN, WINDOW, self._life.is_closed)
         self._started: dict[str, Any] = {}
+        self._answers = True
 
     @property
     def is_settled(self) -> bool:
-        return self._report.exists()
+        return self._report.exists() or self._life.is_closed()
 
     def open(self) -> None:
-        self.start(WINDOW)
+        self._answers = self._window.start()
 
     def close(self) -> None:
         """Let nsys go on, which writes its report now."""
-        self.end(WINDOW)
+        if self._answers:
+            self._answers = self._window.end()
 
     def start(self, name: str) -> None:
-        self._started[name] = nvtx.start_range(name, domain=DOMAIN)
+        if self._answers:
+            self._started[name] = nvtx.start_range(name, domain=DOMAIN)
 
     def end(self, name: str) -> None:
         started = self._started.pop(name, None)
@@ -55,6 +64,9 @@ class NvtxProfiler:
 
     @contextmanager
     def inside(self, name: str) -> Iterator[None]:
+        if not self._answers:
+            yield
+            return
         nvtx.push_range(name, domain=DOMAIN)
         try:
             yield
@@ -63,3 +75,15 @@ class NvtxProfiler:
 
     def save(self) -> None:
         """Leave it to nsys, for which the keeper waits."""
+
+
+class _OtherEnd:
+    """The other end of a pipe."""
+
+    def __init__(self, pipe: int) -> None:
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLHUP)
+
+    def is_closed(self) -> bool:
+        """Return whether nobody holds it any more."""
+        return bool(self._poll.poll(0))

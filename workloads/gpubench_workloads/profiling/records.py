@@ -11,6 +11,8 @@ from gpubench_workloads.reporting.rank_report import ProfileSource
 
 PROFILER_VARIABLE = "GPUBENCH_PROFILER"
 """Environment variable that tells a rank which profiler it has (a `ProfileSource`)."""
+PROFILER_LIFE_VARIABLE = "GPUBENCH_PROFILER_LIFE"
+"""Environment variable with the number of an open file: a pipe that closes when nsys has ended."""
 STARTED = b"started "
 """What a rank tells its keeper first, followed by its process id."""
 DONE = b"done"
@@ -31,6 +33,8 @@ class KeeperRecord(ApiModel):
     """Processes because of which it was not started: it would have written down their secrets."""
     overdue: bool = False
     """Whether it was killed because its report took too long."""
+    agent_lost: bool = False
+    """Whether it says that its agent, which collects what it records, has ended before it."""
 
 
 def report_path(

@@ -55,7 +55,11 @@ class RankOutcome:
             return f"{what}: it was ended by {signal.Signals(-keeper.nsys_exit).name}"
         if keeper.nsys_exit:
             return f"{what} and ended with exit code {keeper.nsys_exit}"
-        return f"{what}; is its disk full? See ranks/nsys-{self.rank}.log"
+        if keeper.agent_lost:
+            hint = ": its agent was ended"
+        else:
+            hint = f"; is its disk full? See ranks/nsys-{self.rank}.log"
+        return what + hint
 
 
 def why_kineto(outcomes: Sequence[RankOutcome]) -> str | None:
