@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Build the images of gpubench, and say how large each is and what is in it.
 #
-#   images/build.sh [operator] [image-recognition]      (both by default)
+#   images/build.sh [image-recognition] [llm-tuning] [operator]      (all by default)
+#
+# llm-tuning stands on image-recognition of the same PREFIX and TAG, which must be there.
 #
 # Each Dockerfile also builds by itself: `docker build -f images/operator/Dockerfile .`. This adds
 # the labels' values, the machine's own package index and authorities, and uv's download cache.
@@ -35,7 +37,6 @@ source=$(git remote get-url origin 2>/dev/null | grep -E '^https?://' || echo un
 
 flags=(--build-arg "VERSION=$version" --build-arg "REVISION=$revision"
     --build-arg "SOURCE=$source" "${more[@]}")
-[[ -z ${BASE_IMAGE:-} ]] || flags+=(--build-arg "BASE_IMAGE=$BASE_IMAGE")
 [[ -z ${UV_DEFAULT_INDEX:-} ]] || flags+=(--build-arg "UV_DEFAULT_INDEX=$UV_DEFAULT_INDEX")
 if [[ ${engine[0]} != docker ]]; then
     # Layers are kept, so that a change of our own code builds in seconds. chroot needs no
@@ -56,8 +57,15 @@ fi
 build() {
     local image=$prefix-$1:$tag
     [[ -f images/$1/Dockerfile ]] || die "no image is called $1; there are: $(names)"
+    local stands_on=()
+    if [[ $1 == llm-tuning ]]; then
+        stands_on=(--build-arg "WORKLOAD_IMAGE=$prefix-image-recognition:$tag")
+        [[ ${engine[0]} == docker ]] || stands_on+=(--pull-never)
+    elif [[ -n ${BASE_IMAGE:-} ]]; then
+        stands_on=(--build-arg "BASE_IMAGE=$BASE_IMAGE")
+    fi
     echo "images: building $image ($version, $revision)" >&2
-    "${engine[@]}" build "${flags[@]}" -f "images/$1/Dockerfile" -t "$image" .
+    "${engine[@]}" build "${flags[@]}" "${stands_on[@]}" -f "images/$1/Dockerfile" -t "$image" .
     report "$image"
 }
 

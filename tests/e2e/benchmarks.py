@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpubench.api.benchmark import GPUBenchmarkStatus
@@ -145,6 +148,17 @@ class BenchmarkOnCluster:
         created = from_timestamp(benchmark["metadata"]["creationTimestamp"])
         conditions = {c["type"]: c for c in benchmark["status"]["conditions"]}
         return from_timestamp(conditions[kind]["lastTransitionTime"]) - created
+
+    def gpubench(self, folder: Path, command: str, *options: str) -> None:
+        """Run a command of a user's on it, in a folder, with results below that."""
+        line = [sys.executable, "-m", "gpubench", command, self.name]
+        subprocess.run(
+            [*line, f"--namespace={self.namespace}", "--output=results", *options],
+            cwd=folder,
+            env=self.cluster.environment(),
+            check=True,
+            timeout=300,
+        )
 
     def _get(self, *arguments: str) -> Any:
         where = (f"--namespace={self.namespace}", "--output=json")

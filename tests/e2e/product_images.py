@@ -19,17 +19,24 @@ from tests.e2e.cluster.layout import Layout
 
 REPOSITORY = Path(__file__).parents[2]
 TAG = "dev"
-LOCKS = {"operator": "operator", "image-recognition": "workload"}
+LOCKS = {"operator": "operator", "image-recognition": "workload", "llm-tuning": "llm"}
 """By image: the lock file with its packages."""
+STANDS_ON = {"llm-tuning": "image-recognition"}
+"""By image: another one of them that it is built on."""
 CONTROL = "operator/gpubench"
 SOURCES = {
     "operator": ("operator",),
     "image-recognition": (f"{CONTROL}/api", f"{CONTROL}/profiles", "workloads"),
+    "llm-tuning": (),
 }
 """By image: the folders of code that decide what it does."""
 NSYS_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "gpubench" / "nsys"
 """Where scripts/fetch_nsys.sh keeps what it fetched."""
-FLAGS = {"operator": "", "image-recognition": "--build-arg TRIM=cpu --build-arg NSYS=debian"}
+FLAGS = {
+    "operator": "",
+    "image-recognition": "--build-arg TRIM=cpu --build-arg NSYS=debian",
+    "llm-tuning": "",
+}
 """Nodes of tests have no GPUs, and 1.5 GB less are built, packed and unpacked sooner."""
 COLD_SECONDS = 1500
 """Where nothing is built yet, torch comes over the network."""
@@ -45,6 +52,9 @@ def ensure_product_image(name: str, layout: Layout | None = None) -> str:
     layout = layout or Layout.of_environment()
     image = image_name(name)
     base = ensure_base_image(layout)
+    stands_on = STANDS_ON.get(name)
+    if stands_on is not None:
+        ensure_product_image(stands_on, layout)
     inputs = _hash_inputs(name, base)
     if image_config(image, layout).get("Labels", {}).get(INPUTS) != inputs:
         NSYS_CACHE.mkdir(parents=True, exist_ok=True)
@@ -81,6 +91,8 @@ def buildah(layout: Layout) -> list[str]:
 
 def _hash_inputs(name: str, base: str) -> str:
     """One hash of all that decides what an image does."""
+    if name in STANDS_ON:
+        base = _hash_inputs(STANDS_ON[name], base)
     files = [
         REPOSITORY / "images" / name / "Dockerfile",
         *(REPOSITORY / "requirements" / f"{lock}.txt" for lock in ("uv", LOCKS[name])),

@@ -24,12 +24,17 @@ import getpass, importlib.util, json, os
 print(json.dumps({
     "user": [os.getuid(), getpass.getuser()],
     "torch": importlib.util.find_spec("torch") is not None,
+    "torchtune": importlib.util.find_spec("torchtune") is not None,
     "workloads": importlib.util.find_spec("gpubench_workloads") is not None,
     "writable": [p for p in ("/opt/gpubench", "/etc", "/usr") if os.access(p, os.W_OK)],
     "home": os.access(os.environ["HOME"], os.W_OK),
 }))
 """
-ENTRY_POINTS = {"operator": "gpubench-operator", "image-recognition": "gpubench-run"}
+ENTRY_POINTS = {
+    "operator": "gpubench-operator",
+    "image-recognition": "gpubench-run",
+    "llm-tuning": "gpubench-run",
+}
 
 
 @pytest.fixture(params=LOCKS)
@@ -120,6 +125,7 @@ def test_any_user_can_run_an_image_whose_root_is_read_only(
     assert json.loads(probe) == {
         "user": [RANDOM_USER, "gpubench"],
         "torch": is_workload,
+        "torchtune": product_image == "llm-tuning",
         "workloads": is_workload,
         "writable": [],
         "home": True,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,22 +55,10 @@ def pulled(
 ) -> dict[str, Path]:
     """The attempts' folders by run, as a user gets them from the volume."""
     folder = tmp_path_factory.mktemp("pulled")
-    gpubench(benchmark, folder, "pull")
+    benchmark.gpubench(folder, "pull")
     return {
         path.parent.name: path for path in (folder / "results" / benchmark.name).glob("*/attempt-1")
     }
-
-
-def gpubench(benchmark: BenchmarkOnCluster, folder: Path, command: str, *options: str) -> None:
-    """Run a command of a user's on the benchmark, with results in a folder."""
-    line = [sys.executable, "-m", "gpubench", command, benchmark.name]
-    subprocess.run(
-        [*line, f"--namespace={benchmark.namespace}", "--output=results", *options],
-        cwd=folder,
-        env=benchmark.cluster.environment(),
-        check=True,
-        timeout=300,
-    )
 
 
 def profiles(benchmark: BenchmarkOnCluster) -> dict[str, CompactProfile]:
@@ -152,7 +138,7 @@ def test_prometheus_has_the_numbers_of_the_statuses(
 
 
 def test_the_report_shows_them(benchmark: BenchmarkOnCluster, tmp_path: Path) -> None:
-    gpubench(benchmark, tmp_path, "report", "--to=report")
+    benchmark.gpubench(tmp_path, "report", "--to=report")
     [page] = (path.read_text(encoding="utf-8") for path in tmp_path.rglob("report.html"))
     for profile in profiles(benchmark).values():
         assert max(profile.families, key=lambda f: profile.families[f].calls).value in page
