@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from grafana_foundation_sdk.builders import barchart, common, prometheus, stat, table, timeseries
 from grafana_foundation_sdk.builders import dashboard as builders
@@ -13,6 +14,10 @@ from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from gpubench.telemetry.dashboards.frame import SOURCE
+
+AnyPanel = TypeVar(
+    "AnyPanel", stat.Panel, timeseries.Panel, barchart.Panel, trends.Panel, table.Panel
+)
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,7 @@ def stat_panel(
 ) -> stat.Panel:
     """Return large numbers, or where `named` the names of what holds now."""
     panel = (
-        stat.Panel()
-        .title(title)
-        .description(text)
-        .datasource(SOURCE)
-        .span(shape.width)
-        .height(shape.height)
+        _placed(stat.Panel(), title, text, shape)
         .unit(shape.unit)
         .graph_mode(visuals.BigValueGraphMode.NONE)
         .color_mode(visuals.BigValueColorMode.NONE)
@@ -70,12 +70,7 @@ def time_panel(
 ) -> timeseries.Panel:
     """Return curves over time, or runs by phase stacked in the phases' colours."""
     panel = (
-        timeseries.Panel()
-        .title(title)
-        .description(text)
-        .datasource(SOURCE)
-        .span(shape.width)
-        .height(shape.height)
+        _placed(timeseries.Panel(), title, text, shape)
         .unit(shape.unit)
         .min(0)
         .line_width(2)
@@ -103,12 +98,7 @@ def bars_panel(
 ) -> barchart.Panel:
     """Return bars: groups by the first label, colours by the second."""
     return (
-        barchart.Panel()
-        .title(title)
-        .description(text)
-        .datasource(SOURCE)
-        .span(shape.width)
-        .height(shape.height)
+        _placed(barchart.Panel(), title, text, shape)
         .unit(shape.unit)
         .min(0)
         .orientation(visuals.VizOrientation.VERTICAL)
@@ -130,12 +120,7 @@ def curves_panel(
     """Return curves over the first label, which is a number, one for each value of the second."""
     to_number = {"targetField": _corner(by), "destinationType": "number"}
     return (
-        trends.Panel()
-        .title(title)
-        .description(text)
-        .datasource(SOURCE)
-        .span(shape.width)
-        .height(shape.height)
+        _placed(trends.Panel(), title, text, shape)
         .unit(shape.unit)
         .min(0)
         .line_width(2)
@@ -181,12 +166,7 @@ def table_panel(
     names = {f"Value #{ref}": c.title for ref, c in zip(refs[1:], columns, strict=True)}
     hidden = ["Time", "Value #A", *(f"Time {number}" for number in range(1, len(refs) + 1))]
     panel = (
-        table.Panel()
-        .title(title)
-        .description(text)
-        .datasource(SOURCE)
-        .span(shape.width)
-        .height(shape.height)
+        _placed(table.Panel(), title, text, shape)
         .align(visuals.FieldTextAlignment.AUTO)
         .targets([_table(query, ref) for ref, query in _numbered(queries)])
         .transformations(
@@ -211,6 +191,12 @@ def table_panel(
             column.title, [models.DynamicConfigValue(key, v) for key, v in properties.items()]
         )
     return panel
+
+
+def _placed(panel: AnyPanel, title: str, text: str, shape: Shape) -> AnyPanel:
+    """Return a panel with what all kinds have: what it is called, asks and takes of the page."""
+    named = panel.title(title).description(text).datasource(SOURCE)
+    return named.span(shape.width).height(shape.height)
 
 
 def row(title: str) -> builders.Row:
