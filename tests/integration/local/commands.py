@@ -19,6 +19,8 @@ from gpubench.cli.report_input import read_report_input
 from gpubench.store import ResultsFolder
 
 START_SECONDS = 60
+PROGRAMS = ("gpubench_workloads.image_recognition", "gpubench_workloads.llm_tuning")
+"""What ranks run."""
 
 
 def small_benchmark(name: str, **spec: str) -> str:
@@ -71,7 +73,7 @@ class RunCommand:
         return [
             p
             for p in self._descendants()
-            if "gpubench_workloads.image_recognition" in _line(p)
+            if any(program in _line(p) for program in PROGRAMS)
             and "supervisor.torchrun" not in _line(p)
         ]
 
