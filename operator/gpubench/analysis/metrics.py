@@ -20,6 +20,7 @@ class Unit(StrEnum):
     PERCENT = "%"
     FACTOR = "×"
     PER_SECOND = "/s"
+    MEBIBYTES = "MiB"
     GIBIBYTES = "GiB"
     WATTS = "W"
     KILOJOULES = "kJ"
@@ -41,6 +42,10 @@ class Metric:
 
 def _total_time(result: RunResult) -> float | None:
     return result.timing.training_seconds if result.timing else None
+
+
+def _epoch_estimate(result: RunResult) -> float | None:
+    return result.timing.epoch_estimate_seconds if result.timing else None
 
 
 def _accuracy(result: RunResult) -> float | None:
@@ -138,6 +143,13 @@ TOTAL_TIME = Metric(
     Unit.SECONDS,
     _total_time,
     "Training of all epochs; set-up and evaluation are left out, as in the papers.",
+)
+EPOCH_ESTIMATE = Metric(
+    "epochEstimate",
+    "Whole epoch",
+    Unit.SECONDS,
+    _epoch_estimate,
+    "Predicted: mean time of a steady step times the steps of an epoch, without checkpoints.",
 )
 ACCURACY = Metric(
     "accuracy",

@@ -21,6 +21,7 @@ from gpubench.api.enums import (
     RunPhase,
 )
 from gpubench.api.result import (
+    CopyStatistics,
     Device,
     DeviceTelemetry,
     Distribution,
@@ -236,6 +237,11 @@ def make_profile(gpus: int = 1, *, launch_share: float = 0.3) -> Profile:
                 total_seconds=share * 60 * gpus,
                 share=share,
                 rank_total_seconds=[share * 60] * gpus,
+                copies=CopyStatistics(
+                    calls=1000 * gpus, total_seconds=share * 60 * gpus, total_bytes=100 * 2**20
+                )
+                if family is Family.MEMCPY_HOST_TO_DEVICE
+                else None,
             )
             for family, share in shares.items()
         },

@@ -16,6 +16,7 @@ from tests.unit.analysis.result_builders import (
     H100,
     image_workload,
     invalid_run,
+    llm_workload,
     make_input,
     make_result,
     make_run,
@@ -55,6 +56,20 @@ def test_fig_1_has_one_line_per_strategy() -> None:
     assert {mark.series for mark in chart.marks} == set(STRATEGIES)
     assert sorted({mark.category for mark in chart.marks}) == [1, 2, 3, 4]
     assert chart.value.heading == "Total time [s]"
+
+
+def test_fig_4_has_one_line_per_dataset() -> None:
+    datasets = ("alpaca-cleaned", "samsum")
+    runs = [
+        valid_run(llm_workload(dataset={"name": name}), gpus, seconds=100.0)
+        for name in datasets
+        for gpus in (1, 2)
+    ]
+    report = build_report(make_input(runs, workload={"llmTuning": {}}))
+    [chart] = [chart for chart in report.charts() if chart.key == "scaling-iteration-1"]
+    assert {mark.series for mark in chart.marks} == set(datasets)
+    assert chart.value.heading == "Iteration [ms]"
+    assert "Fig. 4" in chart.caption
 
 
 def test_speed_up_has_perfect_scaling_to_hold_against() -> None:

@@ -137,12 +137,18 @@ def test_llm_points_are_compared_by_iteration_time() -> None:
         steps=200,
         warmup_steps=10,
         iteration=distribution(0.385),
+        epoch_estimate_seconds=9956.0,
     )
     run = valid_run(llm_workload(precision="FP32", max_steps=200), 1, timing=timing)
     (match,) = matches_of(run)
     assert match.table.label == "Table 5"
     assert match.relative_speed is not None
     assert match.relative_speed.mean == pytest.approx(2.0)
+    report = build_report(make_input([run], workload={"llmTuning": {}}))
+    published = table(report, "lawenda2025-table5")
+    assert texts(published, "epochOurs") == ["2:45:56"]
+    assert texts(published, "epochPaper") == ["5:31:52"]
+    assert texts(table(report, "time"), "epochEstimate.clock") == ["2:45:56"]
 
 
 def test_without_a_match_there_is_no_section() -> None:

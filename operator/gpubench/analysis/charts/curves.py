@@ -14,12 +14,21 @@ from gpubench.analysis.charts.panels import (
 )
 from gpubench.analysis.columns import unit_text
 from gpubench.analysis.comparisons import SPEED_UP, relative_speeds, speed_basis
-from gpubench.analysis.metrics import Metric, Unit
+from gpubench.analysis.metrics import ITERATION, Metric, Unit
 from gpubench.analysis.numerals import format_number
-from gpubench.analysis.parameters import GPUS, IMAGE_SIZE, STRATEGY, display_value, phrase, title_of
+from gpubench.analysis.parameters import (
+    DATASET,
+    GPUS,
+    IMAGE_SIZE,
+    STRATEGY,
+    display_value,
+    phrase,
+    title_of,
+)
 from gpubench.analysis.report import Axis, Chart, ChartKind, Mark
 from gpubench.analysis.statistics import Estimate, scale
 from gpubench.analysis.study import Point, Study
+from gpubench.api.enums import WorkloadKind
 
 # Lines that can still be told apart by colour and shape.
 MOST_SERIES = 8
@@ -67,7 +76,20 @@ def scaling_charts(study: Study, points: Sequence[Point]) -> list[Chart]:
             is_scaling=True,
         ),
     ]
+    if study.input.benchmark.spec.workload.kind is WorkloadKind.LLM_TUNING:
+        curves.insert(0, _iteration_curve(study, workers))
     return _charts(study, points, curves)
+
+
+def _iteration_curve(study: Study, workers: str) -> _Curve:
+    return _Curve(
+        "scaling-iteration",
+        f"Iteration over {workers}",
+        GPUS,
+        _axis(study, ITERATION),
+        lambda point: point.estimate(ITERATION),
+        "As Fig. 4 of Lawenda et al. 2025." if DATASET in study.axes else "",
+    )
 
 
 def image_size_charts(study: Study, points: Sequence[Point]) -> list[Chart]:

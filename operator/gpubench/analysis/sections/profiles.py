@@ -51,8 +51,18 @@ def _profilers(point: Point) -> str:
 _PROFILES_CAPTION = (
     "Time of each family over the window's length and the ranks, mean over valid repetitions. "
     "Host and GPU work side by side, so shares do not add up to 100 %. Hidden is what ran beside "
-    "computation; exposed communication kept all else waiting."
+    "computation; exposed communication kept all else waiting. Copies are those of all ranks."
 )
+
+
+def _copied(profile: Profile, family: Family) -> float | None:
+    """Return the MiB that all ranks together copied in each step."""
+    found = profile.families.get(family)
+    steps = profile.window.steps
+    if found is None or found.copies is None or not steps:
+        return None
+    return found.copies.total_bytes / steps / 2**20
+
 
 _PROFILE_COLUMNS: tuple[tuple[str, str, Unit, Callable[[Profile], float | None]], ...] = (
     ("window", "Window", Unit.SECONDS, lambda profile: profile.window.seconds),
@@ -79,6 +89,18 @@ _PROFILE_COLUMNS: tuple[tuple[str, str, Unit, Callable[[Profile], float | None]]
         "Copies hidden",
         Unit.PERCENT,
         lambda profile: _percent(profile.activity.copy_overlap) if profile.activity else None,
+    ),
+    (
+        "hostToDevice",
+        "To the device, per step",
+        Unit.MEBIBYTES,
+        lambda profile: _copied(profile, Family.MEMCPY_HOST_TO_DEVICE),
+    ),
+    (
+        "deviceToHost",
+        "From the device, per step",
+        Unit.MEBIBYTES,
+        lambda profile: _copied(profile, Family.MEMCPY_DEVICE_TO_HOST),
     ),
     (
         "launchLatency",

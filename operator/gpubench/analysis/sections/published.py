@@ -13,8 +13,8 @@ from gpubench.analysis.columns import (
     text_column,
     with_words,
 )
-from gpubench.analysis.metrics import ACCURACY, Unit
-from gpubench.analysis.numerals import number_cells
+from gpubench.analysis.metrics import ACCURACY, EPOCH_ESTIMATE, Unit
+from gpubench.analysis.numerals import format_clock, number_cells
 from gpubench.analysis.papers.matching import PaperMatch, match_papers
 from gpubench.analysis.papers.published import Paper, PaperTable, load_papers
 from gpubench.analysis.report import Align, Block, Column, Note, Section, Table, Tone
@@ -81,6 +81,7 @@ def _table(
                 number_cells([match.row.value for match in matches], metric.unit),
             ),
             _ratio_column(matches),
+            *_epoch_columns(matches),
             *_accuracy_columns(matches),
             text_column("device", "Our device", [_device_text(match) for match in matches]),
             _differences_column(matches),
@@ -121,6 +122,28 @@ def _accuracy_columns(matches: Sequence[PaperMatch]) -> list[FilledColumn | None
         FilledColumn(
             Column("accuracyPaper", "Accuracy, paper", "%", align=Align.RIGHT),
             number_cells([match.row.accuracy for match in matches], Unit.PERCENT),
+        ),
+    ]
+
+
+def _epoch_columns(matches: Sequence[PaperMatch]) -> list[FilledColumn | None]:
+    """Return the time of a whole epoch where the paper gives that beside its iterations."""
+    if all(match.row.total_seconds is None for match in matches):
+        return []
+    ours = [match.point.estimate(EPOCH_ESTIMATE) for match in matches]
+    theirs = [match.row.total_seconds for match in matches]
+    return [
+        text_column(
+            "epochOurs",
+            "Whole epoch, ours",
+            [format_clock(each.mean) if each else "" for each in ours],
+            align=Align.RIGHT,
+        ),
+        text_column(
+            "epochPaper",
+            "Whole epoch, paper",
+            [format_clock(each) if each else "" for each in theirs],
+            align=Align.RIGHT,
         ),
     ]
 

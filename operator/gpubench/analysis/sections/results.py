@@ -24,6 +24,7 @@ from gpubench.analysis.comparisons import (
 )
 from gpubench.analysis.metrics import (
     ACCURACY,
+    EPOCH_ESTIMATE,
     FINAL_LOSS,
     PROGRESS_RATE,
     RESOURCE_METRICS,
@@ -105,7 +106,9 @@ def _time_table(study: Study, points: Sequence[Point], suffix: str) -> Table:
         [
             *_lead_columns(study, points),
             metric_column(points, TOTAL_TIME, _kind(study)),
-            _clock_column(points),
+            _clock_column(points, TOTAL_TIME),
+            metric_column(points, EPOCH_ESTIMATE, _kind(study)),
+            _clock_column(points, EPOCH_ESTIMATE),
             metric_column(points, _quality_metric(points), _kind(study)),
             *(_comparison_column(points, comparison) for comparison in comparisons),
         ],
@@ -118,12 +121,12 @@ def _quality_metric(points: Sequence[Point]) -> Metric:
     return ACCURACY if any(point.estimate(ACCURACY) for point in points) else FINAL_LOSS
 
 
-def _clock_column(points: Sequence[Point]) -> FilledColumn | None:
-    times = [point.estimate(TOTAL_TIME) for point in points]
+def _clock_column(points: Sequence[Point], metric: Metric) -> FilledColumn | None:
+    times = [point.estimate(metric) for point in points]
     if max((time.mean for time in times if time), default=0) < CLOCK_FROM_SECONDS:
         return None
     texts = [format_clock(time.mean) if time else "" for time in times]
-    return text_column("clock", "h:mm:ss", texts, align=Align.RIGHT)
+    return text_column(f"{metric.key}.clock", "h:mm:ss", texts, align=Align.RIGHT)
 
 
 def _comparison_column(points: Sequence[Point], comparison: Comparison) -> FilledColumn | None:
