@@ -17,14 +17,14 @@ from statistics import median, quantiles
 import pytest
 
 from gpubench_workloads.image_recognition.plan import RunPlan
-from gpubench_workloads.image_recognition.progress import TrainingProgress
 from gpubench_workloads.image_recognition.setup import (
     build_network,
     build_trainer,
     prepare_torch,
 )
-from gpubench_workloads.image_recognition.step_clock import StepRecord
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.step_clock import StepRecord
 from tests.bench.plain_training_loop import plain_steps
 from tests.unit.image_recognition.idx_files import write_idx_dataset
 from tests.unit.image_recognition.specs import image_spec

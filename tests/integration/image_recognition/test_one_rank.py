@@ -10,7 +10,7 @@ import torch
 
 from gpubench.api.layout import PROGRESS_FILE
 from gpubench.api.progress import AttemptProgress, Stage
-from gpubench_workloads.image_recognition.step_clock import StepRecord
+from gpubench_workloads.training.step_clock import StepRecord
 from tests.integration.image_recognition.launches import train_here
 from tests.unit.image_recognition.specs import image_spec
 

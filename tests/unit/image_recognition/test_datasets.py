@@ -20,7 +20,7 @@ from gpubench_workloads.image_recognition.datasets import (
     image_data,
     load_dataset,
 )
-from gpubench_workloads.image_recognition.errors import BadSpecError
+from gpubench_workloads.training.errors import BadSpecError
 from tests.unit.image_recognition.idx_files import write_idx_dataset
 from tests.unit.image_recognition.specs import image_spec
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from gpubench_workloads.image_recognition.datasets.idx_file import IdxFile, parse_idx
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 from tests.unit.image_recognition.idx_files import idx_content
 
 IMAGES = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpubench_workloads.image_recognition.errors import NonFiniteLossError
 from gpubench_workloads.image_recognition.loss_watch import STEPS_PER_COPY, LossWatch
+from gpubench_workloads.training.errors import NonFiniteLossError
 
 CPU = torch.device("cpu")
 

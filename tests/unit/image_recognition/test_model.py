@@ -7,13 +7,13 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.model import (
     build_model,
     conv_backward_flops,
     count_flops_per_sample,
     small_batch_warning,
 )
+from gpubench_workloads.training.errors import BadSpecError
 
 
 def flops_of(name: str, image_size: int, classes: int = 1000, smallest_batch: int = 64) -> float:

@@ -12,7 +12,6 @@ from torchvision.transforms.v2 import functional as transforms
 
 from gpubench.api.enums import InputPipeline as PipelineName
 from gpubench_workloads.image_recognition.datasets import ArraySplit, Split, image_folder
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.pipelines import (
     PIPELINES,
     ImageFormat,
@@ -20,6 +19,7 @@ from gpubench_workloads.image_recognition.pipelines import (
     PipelineSettings,
 )
 from gpubench_workloads.image_recognition.pipelines import device_resident as resident
+from gpubench_workloads.training.errors import BadSpecError
 from tests.unit.image_recognition.test_image_folder import write_image
 
 CPU = torch.device("cpu")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from torch.utils.data import DistributedSampler, TensorDataset
 
 from gpubench.api import enums
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.strategies import (
     SEEDS_PER_RANK,
     Strategy,
     build_strategy,
 )
+from gpubench_workloads.training.errors import BadSpecError
 
 CPU = torch.device("cpu")
 NAMES = list(enums.Strategy)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpubench.api.enums import LanguageModel
-from gpubench_workloads.image_recognition.errors import DataMissingError
 from gpubench_workloads.llm_tuning.checkpoint_files import find_checkpoint
+from gpubench_workloads.training.errors import DataMissingError
 
 MODEL = LanguageModel.LLAMA3_2_1B
 

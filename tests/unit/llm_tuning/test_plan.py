@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpubench_workloads.image_recognition.errors import WorkloadError
 from gpubench_workloads.llm_tuning.plan import TuningPlan
+from gpubench_workloads.training.errors import WorkloadError
 from tests.unit.llm_tuning.specs import tuning_spec
 
 

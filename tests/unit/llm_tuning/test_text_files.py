@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from gpubench.api.enums import DatasetName
-from gpubench_workloads.image_recognition.errors import DataMissingError
 from gpubench_workloads.llm_tuning.synthetic_text import make_samples
 from gpubench_workloads.llm_tuning.text_files import COLUMNS, find_text_files
+from gpubench_workloads.training.errors import DataMissingError
 
 
 def refusal(folder: Path, name: DatasetName) -> str:

@@ -14,9 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _load(_attempt: Path) -> RankProgram:
-    from gpubench_workloads.image_recognition.failures import describe_failure, is_known
-    from gpubench_workloads.image_recognition.ranks import rank_number
     from gpubench_workloads.image_recognition.run import run_rank
+    from gpubench_workloads.training.failures import describe_failure, is_known
+    from gpubench_workloads.training.ranks import rank_number
 
     return RankProgram(run_rank, rank_number, describe_failure, is_known)
 

@@ -12,13 +12,13 @@ from gpubench.api.progress import Stage
 from gpubench_workloads.image_recognition.evaluation import Evaluator
 from gpubench_workloads.image_recognition.optimizers import describe_optimizer
 from gpubench_workloads.image_recognition.plan import RunPlan
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.step_clock import StepRecord
 from gpubench_workloads.image_recognition.training import (
     EpochOutcome,
     Trainer,
     require_finite_weights,
 )
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.step_clock import StepRecord
 
 
 @dataclass

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gpubench_workloads.image_recognition.pipelines import InputPipeline
-from gpubench_workloads.image_recognition.ranks import Ranks
+from gpubench_workloads.training.ranks import Ranks
 
 
 class Evaluator:

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from gpubench_workloads.image_recognition.errors import NonFiniteLossError
+from gpubench_workloads.training.errors import NonFiniteLossError
 
 STEPS_PER_COPY = 16
 """Steps whose losses a GPU sends to the host at once, so that hardly any step sends anything."""

@@ -13,8 +13,8 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.pipelines.image_format import CHANNELS
+from gpubench_workloads.training.errors import BadSpecError
 
 BATCH_NORM_COMPLAINT = "Expected more than 1 value per channel"
 """What torch says when batch normalisation is left with a single value to normalise."""

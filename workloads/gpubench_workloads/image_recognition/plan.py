@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import torch
 
-from gpubench.api.enums import CompileMode, DeviceKind, MemoryFormat, Strategy
+from gpubench.api.enums import CompileMode, MemoryFormat, Strategy
 from gpubench.api.image_recognition import ImageRecognition
 from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.image_recognition.datasets import ImageData, Split, load_dataset
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.model import count_flops_per_sample
 from gpubench_workloads.image_recognition.pipelines import (
     PIPELINES,
@@ -20,9 +18,10 @@ from gpubench_workloads.image_recognition.pipelines import (
     PipelineSettings,
 )
 from gpubench_workloads.image_recognition.precision import NumberFormats
-from gpubench_workloads.image_recognition.ranks import Ranks, rank_number, this_rank
 from gpubench_workloads.image_recognition.strategies import Strategy as RankStrategy
 from gpubench_workloads.image_recognition.strategies import build_strategy
+from gpubench_workloads.training.errors import BadSpecError
+from gpubench_workloads.training.ranks import Ranks, rank_number, rank_threads, this_rank
 
 MEMORY_FORMATS = {
     MemoryFormat.CONTIGUOUS: torch.contiguous_format,
@@ -113,10 +112,3 @@ def check_compilation(workload: ImageRecognition) -> None:
         "cannot compile; allowed: compile: Disabled, or strategy DDP, DDP-RR or DDP-DS"
     )
     raise BadSpecError(msg)
-
-
-def rank_threads(spec: RunSpec, ranks: int) -> int | None:
-    """Return the threads of each rank on a CPU: as asked for, or the cores divided by the ranks."""
-    if spec.device is not DeviceKind.CPU:
-        return None
-    return spec.threads_per_rank or max(len(os.sched_getaffinity(0)) // ranks, 1)

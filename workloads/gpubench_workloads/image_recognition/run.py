@@ -12,9 +12,7 @@ from gpubench.api.run_spec import RunSpec
 from gpubench_workloads.image_recognition.epochs import run_epochs
 from gpubench_workloads.image_recognition.model import small_batch_warning
 from gpubench_workloads.image_recognition.plan import RunPlan
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.ranks import joined, rank_number
-from gpubench_workloads.image_recognition.report import build_report, write_steps
+from gpubench_workloads.image_recognition.report import build_report
 from gpubench_workloads.image_recognition.setup import (
     build_network,
     build_trainer,
@@ -22,6 +20,9 @@ from gpubench_workloads.image_recognition.setup import (
 )
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
 from gpubench_workloads.reporting.rank_report import write_rank_report
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.ranks import joined, rank_number
+from gpubench_workloads.training.step_table import write_step_table
 
 
 def run_rank(spec_path: Path, attempt_folder: Path) -> None:
@@ -42,7 +43,7 @@ def run_rank(spec_path: Path, attempt_folder: Path) -> None:
         warn_of_small_batches(plan, network)
         trainer = build_trainer(plan, network, progress, attempt_folder)
         outcome = run_epochs(plan, trainer, network, progress)
-    write_steps(attempt_folder, plan.ranks.rank, outcome.records)
+    write_step_table(attempt_folder, plan.ranks.rank, outcome.records)
     write_rank_report(attempt_folder, build_report(plan, outcome, trainer.recording.report()))
 
 

@@ -16,12 +16,12 @@ from gpubench_workloads.image_recognition.model import build_model
 from gpubench_workloads.image_recognition.optimizers import build_optimizer
 from gpubench_workloads.image_recognition.plan import RunPlan
 from gpubench_workloads.image_recognition.precision import AutocastModel
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.step_clock import StepClock
-from gpubench_workloads.image_recognition.timeline import timeline_of
 from gpubench_workloads.image_recognition.training import Trainer
 from gpubench_workloads.profiling.recording import Surroundings
 from gpubench_workloads.profiling.start import build_recording
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.step_clock import StepClock
+from gpubench_workloads.training.timeline import timeline_of
 
 COMPILE_MODES = {
     CompileMode.DEFAULT: "default",

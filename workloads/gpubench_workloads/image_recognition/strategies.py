@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from gpubench.api import enums
-from gpubench_workloads.image_recognition.errors import BadSpecError
+from gpubench_workloads.training.errors import BadSpecError
 
 SEEDS_PER_RANK = 10_000
 """Distance between the seeds of two ranks: the most epochs that a spec allows, so that no rank

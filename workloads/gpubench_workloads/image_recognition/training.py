@@ -12,16 +12,16 @@ from torch import Tensor, nn
 from torch.amp.grad_scaler import GradScaler
 from torch.optim import Optimizer
 
-from gpubench_workloads.image_recognition.errors import NonFiniteLossError
 from gpubench_workloads.image_recognition.loss_watch import LossWatch
 from gpubench_workloads.image_recognition.pipelines import InputPipeline
 from gpubench_workloads.image_recognition.precision import NumberFormats
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.ranks import Ranks
-from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.image_recognition.strategies import Strategy
 from gpubench_workloads.profiling import ranges
 from gpubench_workloads.profiling.recording import Recording
+from gpubench_workloads.training.errors import NonFiniteLossError
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.ranks import Ranks
+from gpubench_workloads.training.step_clock import StepClock
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ def _load(attempt: Path) -> RankProgram:
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("HF_DATASETS_CACHE", str(attempt.absolute() / CACHE_FOLDER))
-    from gpubench_workloads.image_recognition.ranks import rank_number
     from gpubench_workloads.llm_tuning.failures import describe_failure, is_known
     from gpubench_workloads.llm_tuning.run import run_rank
+    from gpubench_workloads.training.ranks import rank_number
 
     return RankProgram(run_rank, rank_number, describe_failure, is_known)
 

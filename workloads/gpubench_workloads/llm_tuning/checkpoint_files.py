@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from gpubench.api.enums import LanguageModel
-from gpubench_workloads.image_recognition.errors import DataMissingError
 from gpubench_workloads.llm_tuning.made_tokenizer import TOKENIZER_FILE
 from gpubench_workloads.llm_tuning.models import ARCHITECTURES, Architecture
+from gpubench_workloads.training.errors import DataMissingError
 
 FORMS = (
     ("FullModelHFCheckpointer", "model*.safetensors"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 
 from gpubench.api.enums import FailureClass
-from gpubench_workloads.image_recognition import failures as common
 from gpubench_workloads.reporting.rank_report import RankFailure
+from gpubench_workloads.training import failures as common
 
 MEMORY_ADVICE = "lower batchSize or sequenceLength, or use QLoRA or activationCheckpointing: Full"
 

@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from gpubench_workloads.image_recognition.errors import BadSpecError, NonFiniteLossError
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.step_clock import StepClock
 from gpubench_workloads.llm_tuning.batches import BatchCounts, count_batch, move_batch
 from gpubench_workloads.profiling import ranges
 from gpubench_workloads.profiling.recording import NOTHING, Recording, Surroundings
+from gpubench_workloads.training.errors import BadSpecError, NonFiniteLossError
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.step_clock import StepClock
 
 IGNORED_LABEL = -100
 """torch's and torchtune's label of tokens that the loss leaves out."""

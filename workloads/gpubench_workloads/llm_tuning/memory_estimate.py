@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 from gpubench.api.enums import ActivationCheckpointing, FailureClass, Precision, TuningMethod
 from gpubench.api.llm_tuning import LLMTuning
-from gpubench_workloads.image_recognition.errors import WorkloadError
 from gpubench_workloads.llm_tuning.config import sequence_length
 from gpubench_workloads.llm_tuning.flops import adapter_parameters
 from gpubench_workloads.llm_tuning.methods import METHODS
 from gpubench_workloads.llm_tuning.models import ARCHITECTURES
+from gpubench_workloads.training.errors import WorkloadError
 
 NF4_BYTES = 0.5 + 1 / 64
 MOST_GPUS = 8

@@ -9,12 +9,12 @@ from typing import Any
 from gpubench.api.enums import CompileMode
 from gpubench.api.llm_tuning import LLMTuning
 from gpubench.api.run_spec import RunSpec
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.llm_tuning.config import compose, sequence_length
 from gpubench_workloads.llm_tuning.methods import METHODS, Method
 from gpubench_workloads.llm_tuning.models import ARCHITECTURES, Architecture
 from gpubench_workloads.llm_tuning.text import Text, plan_text
 from gpubench_workloads.llm_tuning.weights import Weights, plan_weights
+from gpubench_workloads.training.errors import BadSpecError
 
 SCRATCH_FOLDER = "scratch"
 """Below the attempt's folder: what is made for a run, and its checkpoints; removed at its end."""

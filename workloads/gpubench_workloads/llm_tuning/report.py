@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import platform
-import resource
-import sys
-from dataclasses import fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import torch
 
-from gpubench.api.result import Quality, RankMemory
-from gpubench_workloads.image_recognition.ranks import Ranks
-from gpubench_workloads.image_recognition.report import STEP_COLUMNS
-from gpubench_workloads.image_recognition.step_clock import StepRecord, mean_phases
+from gpubench.api.result import Quality
 from gpubench_workloads.llm_tuning.flops import tuning_flops
 from gpubench_workloads.llm_tuning.measurement import Measurement
 from gpubench_workloads.llm_tuning.plan import TuningPlan
-from gpubench_workloads.reporting.rank_report import RankReport, rank_steps_path
-
-TOKEN_COLUMNS = {
-    "tokens": pl.Int64,
-    "padding_tokens": pl.Int64,
-    "learned_tokens": pl.Int64,
-    "loss": pl.Float64,
-}
-"""What the table of steps has besides; the loss is that of all ranks and stands on the first."""
+from gpubench_workloads.reporting.rank_report import RankReport
+from gpubench_workloads.training.process_facts import (
+    gpu_name,
+    gpu_uuids,
+    peak_memory,
+    software_versions,
+)
+from gpubench_workloads.training.ranks import Ranks
+from gpubench_workloads.training.step_clock import mean_phases
+from gpubench_workloads.training.step_table import write_step_table
 
 
 def build_report(
@@ -36,6 +29,7 @@ def build_report(
 ) -> RankReport:
     """Return what this rank has to say about its run."""
     steps = measurement.steps
+    gpus = [ranks.device.index] if _on_gpu(ranks) else []
     sequences = sum(step.sequences for step in steps)
     whole = plan.text.whole_over_used
     epoch_steps = int(
@@ -61,32 +55,29 @@ def build_report(
         phases=mean_phases(measurement.clock.records),
         profile=measurement.recording.report(),
         quality=_quality(plan, measurement),
-        memory=_memory(ranks),
+        memory=peak_memory(ranks.rank, gpus),
         flops_per_sample=_flops(plan, measurement) / sequences if sequences else None,
-        device_name=torch.cuda.get_device_name(ranks.device) if _on_gpu(ranks) else "",
-        device_uuids=[f"GPU-{torch.cuda.get_device_properties(ranks.device).uuid}"]
-        if _on_gpu(ranks)
-        else [],
+        device_name=gpu_name(gpus),
+        device_uuids=gpu_uuids(gpus),
         threads=None if _on_gpu(ranks) else torch.get_num_threads(),
-        software=_software(),
+        software=software_versions("torchtune", "torchao", "torchdata", "datasets"),
         dataset=_dataset(plan),
         settings=_settings(plan, ranks),
     )
 
 
 def write_steps(attempt_folder: Path, rank: int, measurement: Measurement) -> None:
-    """Write the rank's table of steps as `rank_steps_path` describes it, with its tokens."""
-    records = measurement.clock.records
-    names = [column.name for column in fields(StepRecord)]
-    columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in records] for name in names}
-    columns["tokens"] = [step.tokens for step in measurement.steps]
-    columns["padding_tokens"] = [step.padding for step in measurement.steps]
-    columns["learned_tokens"] = [step.learned for step in measurement.steps]
-    columns["loss"] = [*measurement.losses] if measurement.losses else [None] * len(records)
-    table = pl.DataFrame(columns, schema={**STEP_COLUMNS, **TOKEN_COLUMNS})
-    path = rank_steps_path(attempt_folder, rank)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.insert_column(0, pl.Series("rank", [rank] * len(table), pl.Int32)).write_parquet(path)
+    """Write the rank's table of steps, with its tokens."""
+    records, steps = measurement.clock.records, measurement.steps
+    # That of all ranks, on the first alone.
+    losses = [*measurement.losses] if measurement.losses else [None] * len(records)
+    more = {
+        "tokens": (pl.Int64, [step.tokens for step in steps]),
+        "padding_tokens": (pl.Int64, [step.padding for step in steps]),
+        "learned_tokens": (pl.Int64, [step.learned for step in steps]),
+        "loss": (pl.Float64, losses),
+    }
+    write_step_table(attempt_folder, rank, records, more)
 
 
 def _quality(plan: TuningPlan, measurement: Measurement) -> Quality | None:
@@ -106,28 +97,6 @@ def _quality(plan: TuningPlan, measurement: Measurement) -> Quality | None:
 def _flops(plan: TuningPlan, measurement: Measurement) -> float:
     flops = tuning_flops(plan.architecture, plan.method, plan.workload.lora_rank)
     return sum(flops.of(step.tokens, step.attended) for step in measurement.steps)
-
-
-def _memory(ranks: Ranks) -> RankMemory:
-    # In kibibytes on Linux, in bytes on macOS.
-    unit = 1 if sys.platform == "darwin" else 1024
-    on_gpu = _on_gpu(ranks)
-    return RankMemory(
-        rank=ranks.rank,
-        allocated_bytes=torch.cuda.max_memory_allocated(ranks.device) if on_gpu else None,
-        reserved_bytes=torch.cuda.max_memory_reserved(ranks.device) if on_gpu else None,
-        resident_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
-    )
-
-
-def _software() -> dict[str, str]:
-    versions = {"python": platform.python_version(), "torch": torch.__version__}
-    for package in ("torchtune", "torchao", "torchdata", "datasets"):
-        versions[package] = version(package)
-    if torch.cuda.is_available():
-        versions["cuda"] = str(torch.version.cuda)
-        versions["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
-    return versions
 
 
 def _dataset(plan: TuningPlan) -> dict[str, str]:

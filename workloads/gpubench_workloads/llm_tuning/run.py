@@ -17,16 +17,6 @@ from torch import distributed as dist
 from gpubench.api.layout import RECIPE_FILE
 from gpubench.api.progress import Stage
 from gpubench.api.run_spec import RunSpec
-from gpubench_workloads.image_recognition.plan import rank_threads
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.ranks import (
-    SILENCE,
-    Ranks,
-    rank_number,
-    this_rank,
-)
-from gpubench_workloads.image_recognition.step_clock import StepClock
-from gpubench_workloads.image_recognition.timeline import timeline_of
 from gpubench_workloads.llm_tuning.measurement import Measurement
 from gpubench_workloads.llm_tuning.memory_estimate import check_memory
 from gpubench_workloads.llm_tuning.plan import TuningPlan
@@ -37,6 +27,16 @@ from gpubench_workloads.profiling.start import build_recording
 from gpubench_workloads.reporting.atomic_file import write_atomically
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
 from gpubench_workloads.reporting.rank_report import write_rank_report
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.ranks import (
+    SILENCE,
+    Ranks,
+    rank_number,
+    rank_threads,
+    this_rank,
+)
+from gpubench_workloads.training.step_clock import StepClock
+from gpubench_workloads.training.timeline import timeline_of
 
 
 def run_rank(spec_path: Path, attempt_folder: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 from gpubench.api.enums import DatasetName, TextSource
 from gpubench.api.llm_tuning import LLMTuning
 from gpubench.api.run_spec import RunSpec
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.llm_tuning.methods import METHODS
 from gpubench_workloads.llm_tuning.synthetic_text import LENGTHS, MOST_SAMPLES, write_samples
 from gpubench_workloads.llm_tuning.text_files import COLUMNS, TextFiles, find_text_files
+from gpubench_workloads.training.errors import BadSpecError
 
 BUILDERS = {
     DatasetName.ALPACA_CLEANED: "torchtune.datasets.alpaca_dataset",

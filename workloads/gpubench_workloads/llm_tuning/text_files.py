@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from gpubench.api.enums import DatasetName
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 FORMATS = {".json": "json", ".jsonl": "json", ".parquet": "parquet", ".csv": "csv", ".tsv": "csv"}
 """By a file's ending: the name under which Hugging Face's datasets reads it."""

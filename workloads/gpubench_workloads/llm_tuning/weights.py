@@ -9,7 +9,6 @@ from typing import Any
 from gpubench.api.enums import LanguageModel, WeightsSource
 from gpubench.api.llm_tuning import LLMTuning
 from gpubench.api.run_spec import RunSpec
-from gpubench_workloads.image_recognition.errors import DataMissingError
 from gpubench_workloads.llm_tuning.made_tokenizer import (
     SPECIAL_TOKENS_FILE,
     TOKENIZER_FILE,
@@ -17,6 +16,7 @@ from gpubench_workloads.llm_tuning.made_tokenizer import (
     write_tokenizer,
 )
 from gpubench_workloads.llm_tuning.models import ARCHITECTURES
+from gpubench_workloads.training.errors import DataMissingError
 
 MADE_WEIGHTS_FILE = "model.pt"
 RANDOM_CHECKPOINTER = "gpubench_workloads.llm_tuning.random_weights.RandomWeights"

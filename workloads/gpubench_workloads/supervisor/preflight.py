@@ -114,8 +114,8 @@ def shared_memory_bytes(spec: RunSpec) -> int:
 def check_inputs(spec: RunSpec, attempt_folder: Path) -> None:
     """Check that dataset and weights are there and whole; fetch a dataset where that is allowed."""
     from gpubench_workloads.image_recognition.datasets import check_dataset
-    from gpubench_workloads.image_recognition.errors import WorkloadError
     from gpubench_workloads.llm_tuning.plan import TuningPlan
+    from gpubench_workloads.training.errors import WorkloadError
 
     try:
         if spec.workload.kind is WorkloadKind.IMAGE_RECOGNITION:

@@ -25,7 +25,7 @@ from gpubench_workloads.image_recognition.datasets.image_data import (
     Split,
     limited,
 )
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 __all__ = [
     "ArraySplit",

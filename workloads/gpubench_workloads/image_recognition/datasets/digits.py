@@ -12,7 +12,7 @@ from gpubench_workloads.image_recognition.datasets.image_data import (
     ImageData,
     from_arrays,
 )
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 CLASSES = 10
 SIDE = 8

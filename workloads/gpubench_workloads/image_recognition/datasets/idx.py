@@ -14,7 +14,7 @@ from gpubench_workloads.image_recognition.datasets.image_data import (
     ImageData,
     from_arrays,
 )
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 TRAIN_IMAGES = "train-images-idx3-ubyte"
 TRAIN_LABELS = "train-labels-idx1-ubyte"

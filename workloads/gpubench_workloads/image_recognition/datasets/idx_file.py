@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 UNSIGNED_BYTES = 0x08
 COMPRESSED_SUFFIX = ".gz"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpubench_workloads.image_recognition.errors import BadSpecError
+from gpubench_workloads.training.errors import BadSpecError
 
 PIXEL_VALUES = 256
 

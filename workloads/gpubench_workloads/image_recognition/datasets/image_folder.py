@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpubench_workloads.image_recognition.datasets.image_data import FileSplit, ImageData
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 TRAIN = "train"
 VALIDATION = "val"

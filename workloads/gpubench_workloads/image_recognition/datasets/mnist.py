@@ -15,7 +15,7 @@ from gpubench_workloads.image_recognition.datasets.idx import (
     missing_files,
 )
 from gpubench_workloads.image_recognition.datasets.image_data import ImageData
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 CLASSES = 10
 SHA256 = {

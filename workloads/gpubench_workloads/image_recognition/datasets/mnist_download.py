@@ -17,7 +17,7 @@ from torchvision.datasets.utils import download_url
 
 from gpubench_workloads.image_recognition.datasets.idx import missing_files
 from gpubench_workloads.image_recognition.datasets.idx_file import COMPRESSED_SUFFIX
-from gpubench_workloads.image_recognition.errors import DataMissingError
+from gpubench_workloads.training.errors import DataMissingError
 
 SILENCE_SECONDS = 30.0
 """A mirror that sends nothing for so long is given up; torchvision would wait for ever."""

@@ -15,7 +15,6 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from gpubench_workloads.image_recognition.datasets import ArraySplit, FileSplit, Split
-from gpubench_workloads.image_recognition.errors import BadSpecError
 from gpubench_workloads.image_recognition.pipelines.image_files import (
     WORKER_START,
     ImageFiles,
@@ -29,6 +28,7 @@ from gpubench_workloads.image_recognition.pipelines.input_pipeline import (
     InputPipeline,
     PipelineSettings,
 )
+from gpubench_workloads.training.errors import BadSpecError
 
 LARGEST_SHARE = 0.8
 """Of the free memory that a dataset may take; the rest is for the training itself."""

@@ -11,8 +11,8 @@ from torchvision.datasets.folder import default_loader
 from torchvision.transforms.v2 import functional as transforms
 
 from gpubench_workloads.image_recognition.datasets import FileSplit
-from gpubench_workloads.image_recognition.errors import DataMissingError
 from gpubench_workloads.reporting.die_with_parent import die_with_parent
+from gpubench_workloads.training.errors import DataMissingError
 
 WORKER_START = "fork"
 """How loading processes start: as children of their rank, with which they end, and sharing the

@@ -10,13 +10,13 @@ from torch.utils.data import DataLoader, Dataset
 
 from gpubench.api.enums import FailureClass
 from gpubench.api.run_spec import RunSpec
-from gpubench_workloads.image_recognition.errors import (
+from gpubench_workloads.training.errors import (
     BadSpecError,
     DataMissingError,
     NonFiniteLossError,
     UnfitMachineError,
 )
-from gpubench_workloads.image_recognition.failures import describe_failure, is_known
+from gpubench_workloads.training.failures import describe_failure, is_known
 
 GLOO = (
     "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:538] Connection closed by peer "

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from gpubench.api.progress import AttemptProgress, Stage
-from gpubench_workloads.image_recognition.step_clock import StepRecord
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
+from gpubench_workloads.training.step_clock import StepRecord
 
 
 class TrainingProgress:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gpubench_workloads.image_recognition.step_clock import StepClock, mean_phases
-from gpubench_workloads.image_recognition.timeline import HostTimeline
+from gpubench_workloads.training.step_clock import StepClock, mean_phases
+from gpubench_workloads.training.timeline import HostTimeline
 
 
 @dataclass

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from torch import distributed as dist
 
 from gpubench.api.enums import FailureClass
-from gpubench_workloads.image_recognition.errors import WorkloadError
 from gpubench_workloads.reporting.rank_report import RankFailure
+from gpubench_workloads.training.errors import WorkloadError
 
 CPU_ALLOCATION = "can't allocate memory"
 """From torch's CPU allocator, which raises a plain RuntimeError."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpubench_workloads.image_recognition import timeline
-from gpubench_workloads.image_recognition.timeline import CudaTimeline
+from gpubench_workloads.training import timeline
+from gpubench_workloads.training.timeline import CudaTimeline
 
 
 class Event:

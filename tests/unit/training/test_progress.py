@@ -9,9 +9,9 @@ import pytest
 
 from gpubench.api.layout import PROGRESS_FILE
 from gpubench.api.progress import AttemptProgress, Stage
-from gpubench_workloads.image_recognition.progress import TrainingProgress
-from gpubench_workloads.image_recognition.step_clock import StepRecord
 from gpubench_workloads.reporting.progress_writer import ProgressWriter
+from gpubench_workloads.training.progress import TrainingProgress
+from gpubench_workloads.training.step_clock import StepRecord
 
 
 def records(count: int) -> list[StepRecord]:

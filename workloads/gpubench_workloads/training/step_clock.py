@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gpubench.api.result import StepPhases
-from gpubench_workloads.image_recognition.timeline import Mark, Timeline
+from gpubench_workloads.training.timeline import Mark, Timeline
 
 Item = TypeVar("Item")
 

@@ -13,7 +13,8 @@ from torch import distributed as dist
 from torch import nn
 
 from gpubench.api.enums import DeviceKind
-from gpubench_workloads.image_recognition.errors import UnfitMachineError
+from gpubench.api.run_spec import RunSpec
+from gpubench_workloads.training.errors import UnfitMachineError
 
 SILENCE = timedelta(minutes=10)
 """How long a rank waits for the others: longer than any step, compilation or start-up skew. A rank
@@ -74,6 +75,13 @@ class Ranks:
 def rank_number() -> int:
     """Return this process's rank as torchrun tells it; 0 without torchrun."""
     return int(os.environ.get("RANK", "0"))
+
+
+def rank_threads(spec: RunSpec, ranks: int) -> int | None:
+    """Return the threads of each rank on a CPU: as asked for, or the cores divided by the ranks."""
+    if spec.device is not DeviceKind.CPU:
+        return None
+    return spec.threads_per_rank or max(len(os.sched_getaffinity(0)) // ranks, 1)
 
 
 def this_rank(kind: DeviceKind, gpus: int, ranks: int) -> Ranks:
